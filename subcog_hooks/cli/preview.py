@@ -157,9 +157,8 @@ def intent_view(text: str, examined: Intent, *, explain: bool = False) -> Render
     topics = f"  topics: {', '.join(map(safe, examined.topics))}" if examined.topics else ""
     style = DIM if examined.type == NONE else ACCENT
     signs = f"signals: {', '.join(examined.keywords)}; " if examined.keywords and not explain else ""
-    about = (
-        f"told by {examined.source}; llm {examined.llm_status}; {classify_query(text)} query; {examined.seconds * 1000:.1f} ms"
-    )
+    took = f"{examined.seconds * 1000:.1f} ms"
+    about = f"told by {examined.source}; llm {examined.llm_status}; {classify_query(text)} query; {took}"
     parts: list[RenderableType] = [
         Text.assemble((examined.type, style), f"  {examined.confidence:.2f}{topics}"),
         Text(signs + about, style=DIM),

@@ -31,14 +31,12 @@ UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
 SILENT_S = 75.0  # seconds without an answer; the server itself ends a statement after STATEMENT_WAIT_MS
 MAX_ANSWER_S = 600.0  # seconds for the whole answer to a statement; a batch has 8 MB
 MAX_MESSAGE = 300  # characters of a server message
-# Words of libpq's errors that a retry does not cure: an unproven server, a missing password or service.
-FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password", "definition of service")
+# Words of libpq's errors that a retry does not cure: an unproven server, a missing password, role or database.
+FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password", "does not exist", "not permitted")
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
-KNOWS_REQUIRE_AUTH = 160_000  # the first version of libpq with `require_auth`
 
 _LOOPBACK = re.compile(r"localhost|::1|127(?:\.\d{1,3}){3}", re.IGNORECASE)
-_UNKNOWN_ROLE_OR_DATABASE = re.compile(r'(role|database) ".*" (does not exist|is not permitted to log in)')
 _PASSWORD = re.compile(r"(password|passwd|pwd)\s*=\s*\S+", re.IGNORECASE)
 _LOGIN = re.compile(r"(postgres(?:ql)?://[^\s:/@]*):[^\s@]*@", re.IGNORECASE)
 
@@ -123,34 +121,32 @@ def tls_mode(parameters: Mapping[str, str]) -> str:
     return mode if mode in ENCRYPTED or is_local(parameters) else "verify-full"
 
 
-def protection_parameters(parameters: Mapping[str, str], libpq: int) -> dict[str, Any]:
+def protection_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters that keep password and memories from an impostor of the server.
 
     A certificate proves who a server is. Where none is asked for, the password has to: with channel binding the server shows
     that it has the password, too, and that nobody stands between. The person's own settings in the address, the service or the
-    environment hold. libpq: its version.
+    environment hold.
 
-    >>> protection_parameters({"host": "db.example.com", "sslmode": "require"}, 180_000)
+    >>> protection_parameters({"host": "db.example.com", "sslmode": "require"})
     {'sslmode': 'require', 'channel_binding': 'require', 'require_auth': 'scram-sha-256'}
-    >>> protection_parameters({"host": "db.example.com", "sslmode": "require", "require_auth": "gss"}, 180_000)
+    >>> protection_parameters({"host": "db.example.com", "sslmode": "require", "require_auth": "gss"})
     {'sslmode': 'require'}
-    >>> protection_parameters({"host": "localhost"}, 180_000)
+    >>> protection_parameters({"host": "localhost"})
     {'sslmode': 'prefer', 'require_auth': '!password,!md5'}
     """
     mode = tls_mode(parameters)
-    protection: dict[str, Any] = {"sslmode": mode}
+    protection = {"sslmode": mode}
     may_choose_auth = "require_auth" not in parameters
     if mode in VERIFYING:
         if "sslrootcert" not in parameters and (file := _authorities_file()):
             protection["sslrootcert"] = file
-    elif is_local(parameters):
-        if libpq >= KNOWS_REQUIRE_AUTH and may_choose_auth:
-            protection["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
+    elif is_local(parameters) and may_choose_auth:
+        protection["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
     elif may_choose_auth:
         if parameters.get("channel_binding") != "disable":  # Some proxies need it disabled.
             protection["channel_binding"] = "require"
-        if libpq >= KNOWS_REQUIRE_AUTH:
-            protection["require_auth"] = "scram-sha-256"
+        protection["require_auth"] = "scram-sha-256"
     return protection
 
 
@@ -162,12 +158,9 @@ def _authorities_file() -> str:
         return ""
     import ssl
 
-    file = ssl.get_default_verify_paths().cafile
-    if file:
-        return file
-    import certifi  # This Python does not find the system's certificates.
+    import certifi  # for a Python that does not find the system's certificates
 
-    return certifi.where()
+    return ssl.get_default_verify_paths().cafile or certifi.where()
 
 
 def server_identity(url: str) -> str:
@@ -198,8 +191,6 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S) -> Iterator[Connecti
     url: `share.url`. wait_s: for the server's first answer.
     """
     require_library()
-    from psycopg import pq
-
     parameters = connection_settings(url)
     # A client that is silent in a transaction would keep others from sending.
     options = (
@@ -210,7 +201,7 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S) -> Iterator[Connecti
         connection = _connection_class().connect(
             url,
             autocommit=True,
-            **protection_parameters(parameters, pq.version()),
+            **protection_parameters(parameters),
             connect_timeout=wait_s,
             application_name="subcog",
             options=f"{parameters.get('options', '')} {options}".strip(),
@@ -280,8 +271,6 @@ def raise_server_errors(url: str) -> Iterator[None]:
             fact = "does not allow it"
             if "extension" not in message and "for database" not in message:
                 hint = "their owner lets you: `subcog share init --grant ROLE`"
-        elif isinstance(error, psycopg.OperationalError) and _UNKNOWN_ROLE_OR_DATABASE.search(message):
-            fact, hint = "does not know it", "correct the role or the database in the address"
         elif isinstance(error, psycopg.OperationalError):
             fact = "cannot be reached"
             hint = help_hint if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"

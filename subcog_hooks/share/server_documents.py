@@ -63,10 +63,8 @@ def document_to_send(memory: Memory, withheld: dict[str, list[object]]) -> Docum
     if the document is too large.
     """
     document = document_with_withheld(redact_memory(memory.with_changes(source=""))[0], withheld)
-    if len(document_json(document)) > MAX_DOCUMENT:  # escapes are longer than the characters
-        size = len(document_json(document, ensure_ascii=False).encode("utf-8", "replace"))
-        if size > MAX_DOCUMENT:
-            raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
+    if len(document_json(document, ensure_ascii=False).encode("utf-8", "replace")) > MAX_DOCUMENT:
+        raise InvalidMemory(f"{memory.id} has more than {MAX_DOCUMENT:,} bytes", "split it to share it")
     return document
 
 

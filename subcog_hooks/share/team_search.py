@@ -68,16 +68,17 @@ _BY_WORDS = f"""
 """  # noqa: S608 - constants
 _NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
 _NEAR = f"""
-  SELECT v.project, v.id, v.embedding {{schema}}.<=> %(vector)s::{{type}} AS distance
+  SELECT v.project, v.id, v.embedding OPERATOR({{name}}.<=>) %(vector)s::{{type}} AS distance
   FROM (
     SELECT project, id, part FROM subcog.vectors WHERE model = %(model)s AND project = ANY(%(projects)s)
-    ORDER BY signs {{schema}}.<~> {{name}}.binary_quantize(%(vector)s::{{type}})::bit({DIMENSION}) LIMIT {SIGN_CANDIDATES}
+    ORDER BY signs OPERATOR({{name}}.<~>) {{name}}.binary_quantize(%(vector)s::{{type}})::bit({DIMENSION})
+    LIMIT {SIGN_CANDIDATES}
   ) AS n JOIN subcog.vectors AS v USING (project, id, part) ORDER BY distance LIMIT {MAX_NEAR}
 """  # noqa: S608 - constants
 _COSINES = """
   SELECT DISTINCT ON (v.project, v.id) c.project, c.id, (
     SELECT (max(cosine) FILTER (WHERE part = 0) + max(cosine) FILTER (WHERE part > 0 OR parts = 1)) / 2 FROM (
-      SELECT o.part, count(*) OVER () AS parts, 1 - (o.embedding {schema}.<=> %(vector)s::{type}) AS cosine
+      SELECT o.part, count(*) OVER () AS parts, 1 - (o.embedding OPERATOR({name}.<=>) %(vector)s::{type}) AS cosine
       FROM subcog.vectors AS o
       WHERE o.project = c.project AND o.id = c.id AND o.model = %(model)s AND o.content_hash = there.content_hash
     ) AS of_part
@@ -202,18 +203,11 @@ def search_server(
 
 def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool) -> str:
     """Return the statement that searches and fuses."""
-    name = quote_name(tables.vector_schema)
-    names = {"name": name, "type": tables.vector_type, "kept": _SEARCHABLE}
-
-    def fill_names(part: str) -> str:
-        for operator in ("<=>", "<~>"):
-            part = part.replace(f"{{schema}}.{operator}", f"OPERATOR({name}.{operator})")
-        return part.format(**names)
-
+    names = {"name": quote_name(tables.vector_schema), "type": tables.vector_type, "kept": _SEARCHABLE}
     return _FUSED.format(
         by_words=_BY_WORDS if by_words else _NO_WORDS,
-        near=fill_names(_NEAR) if by_meaning else _NO_WORDS,
-        cosines=fill_names(_COSINES) if by_meaning else _NO_COSINES,
+        near=_NEAR.format(**names) if by_meaning else _NO_WORDS,
+        cosines=_COSINES.format(**names) if by_meaning else _NO_COSINES,
         agreed=AGREEMENT_DEPTH,
         created=_CREATED,
     )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
+from subcog_hooks.cli.terminal.output import count_memories, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_documents import document_with_withheld
@@ -32,11 +32,7 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), max_shown:
         for name in projects:
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
             ready, refused = _documents_to_send(store, name, on_server) if store else ([], [])
-            stored = store.by_ids(list(on_server)) if store else {}
-            gone_count = sum(_is_gone(record, stored.get(id_)) for id_, record in on_server.items()) if store else 0
-            gone = f", and that {pluralize(gone_count, 'memory was', 'memories were')} forgotten or taken out"
-            leaving = f"{count_memories(len(ready))} would leave, redacted once more"
-            terminal.say(f"{safe(name)}: {leaving}{gone if gone_count else ''}")
+            terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more")
             for id_, content in ready[:max_shown]:
                 terminal.say(f"  {id_} {safe(content)[:100]}")
             if max_shown and len(ready) > max_shown:
@@ -60,14 +56,6 @@ def _documents_to_send(
             except InvalidMemory as error:
                 refused.append(error.message)
     return ready, refused
-
-
-def _is_gone(record: SyncRecord, memory: Memory | None) -> bool:
-    """Return whether a memory that the server has was deleted here, or has left its project."""
-    if record.is_deleted or memory is None or memory.status == "deleted":
-        return not record.is_deleted
-    is_elsewhere = memory.scope != "project" or memory.project != record.project
-    return is_elsewhere and not record.author  # A colleague's memory that moved to another project here stays on the server.
 
 
 def find_lost_versions(store: Store, projects: Sequence[str]) -> list[Memory]:
