@@ -30,7 +30,7 @@ def search(**values: Any) -> None:
         from subcog_hooks.cli.team import sharing  # few people have a team's server
 
         sharing.require_supported(options)
-        raise typer.Exit(sharing.run_team_search(options, is_fast=options.fast))
+        raise typer.Exit(sharing.run_team_search(options))
     raise typer.Exit(searching.run_search(options))
 
 

@@ -23,7 +23,6 @@ from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
 from subcog_hooks.store.project import resolve_identity
 
 MAX_LEFT_OUT = 5
-MAX_CHANGES = 50  # shown changes by colleagues of one's own memories
 
 commands = typer.Typer(
     help="Share memories of chosen projects with a team. Its own PostgreSQL server keeps them. `subcog help sharing` tells all."
@@ -55,8 +54,6 @@ def init(
 
     Example: subcog share init postgresql://ada@db.example.com/team --grant bob
     """
-    if "" in (*(grant or ()), *(grant_read or ())):
-        raise UsageError("an empty name is no role", "name a role of the server, as --grant bob")
     settings = context.settings()
     address = str(KEYS[SHARE_URL].from_text(url)) if url else sharing.url_of(settings)
     projects = [_require_shareable(author.names_of(name)[0]) for name in project or ([author.HERE] if context.here() else [])]
@@ -108,8 +105,7 @@ def sync(
     Example: subcog share sync --dry-run
     """
     settings = context.settings()
-    sharing.url_of(settings)
-    projects = sharing.projects_of(settings)
+    url, projects = sharing.url_of(settings), sharing.projects_of(settings)
     for name in sharing.names_in(settings, sharing.PROJECTS):
         _require_shareable(resolve_identity(name))
     if not projects:
@@ -119,8 +115,9 @@ def sync(
         return
     with ShareState.open(context.home()) as state:
         agreed = sharing.agreed_projects(state, settings)
-        change = sharing.find_changed_server(state, settings, agreed)
-    if new := [name for name in projects if name not in agreed]:
+        new = [name for name in projects if name not in agreed]
+        change = sharing.find_changed_server(state, url, new)
+    if new:
         _ask_agreement(settings, new, change, yes=yes, as_user=as_user)
     try:
         outcome = _synchronise_projects(settings, projects)
@@ -174,36 +171,31 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     with ShareState.open(context.home()) as state, context.reading() as store:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
+        synced_at = jsonl.format_time(int(synced)) if synced else None
         changes, lost_versions = [], []
         if store:
             changes = share_status.find_own_changes(store, state)
             lost_versions = share_status.find_lost_versions(store, projects)
     if as_json:
+        changed = [change for change in changes if change.kind == CHANGED]
+        gone = [change for change in changes if change.kind != CHANGED]
         rows = [
             {"project": name, "sent": own, "fetched": theirs, "agreed": name in agreed}
             for name, (own, theirs) in counts.items()
         ]
         record = {
             "server": url,
-            "synced_at": jsonl.format_time(int(synced)) if synced else None,
+            "synced_at": synced_at,
             "failure": failure or None,
             "projects": rows,
             "lost": [{"id": lost.id, "superseded_by": lost.superseded_by, "noted": lost.noted} for lost in lost_versions],
-            "deleted": [
-                {"id": change.id, "by": change.by, "erased": change.kind == ERASED}
-                for change in changes
-                if change.kind != CHANGED
-            ],
-            "changed": [
-                {"id": change.id, "by": change.by, "fields": list(change.fields), "kept": change.before.id}
-                for change in changes
-                if change.kind == CHANGED
-            ],
+            "deleted": [{"id": own.id, "by": own.by, "erased": own.kind == ERASED} for own in gone],
+            "changed": [{"id": own.id, "by": own.by, "fields": list(own.fields), "kept": own.before.id} for own in changed],
         }
         terminal.json(record)
         return
     terminal.result(f"server: {url}")
-    terminal.result(f"synchronised: {jsonl.format_time(int(synced)) if synced else 'never'}")
+    terminal.result(f"synchronised: {synced_at or 'never'}")
     if failure:
         terminal.result(f"the last synchronisation failed: {failure}")
     for name, (own, theirs) in counts.items():
@@ -211,8 +203,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.result(f"{safe(name)}: {own} from here, {theirs} from colleagues{remark}")
     for memory in lost_versions:
         noted_by = f", {memory.noted}" if memory.noted else ""
-        pushed = "".join(f", {name}" for name in server_documents.cues_of(memory))
-        version = f"{memory.id} {day(memory.updated_at)}{noted_by}{pushed}: {safe(memory.content)[:80]}"
+        version = f"{memory.id} {day(memory.updated_at)}{noted_by}: {safe(memory.content)[:80]}"
         terminal.result(f"lost to {memory.superseded_by}: {version}")
     _print_own_changes(changes)
     if lost_versions:
@@ -223,15 +214,13 @@ command_table.run_alone(commands, status)
 
 
 def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:
-    for change in changes[:MAX_CHANGES]:
+    for change in changes:
         text = safe(change.before.content)[:80]
         if change.kind == CHANGED:
             fields = ", ".join(change.fields)
             terminal.result(f"changed by {change.by}: {change.id} ({fields}), before: {text} [kept as {change.before.id}]")
         else:
             terminal.result(f"{'erased for all' if change.kind == ERASED else 'deleted'} by {change.by}: {change.id} {text}")
-    if len(changes) > MAX_CHANGES:
-        terminal.result(f"and {len(changes) - MAX_CHANGES} more that colleagues changed or deleted; --json has all")
     if changes:
         terminal.say("`subcog share restore ID` takes such a change or deletion back, `--by NAME` all of a colleague's")
         terminal.say("`subcog forget ID` settles a kept version, `subcog forget --purge ID` a deletion")
@@ -254,14 +243,11 @@ def restore(
         raise UsageError("no memory is named", "name memories, or a colleague by --by")
     with sync_lock(context.home()), context.writing() as store, ShareState.open(context.home()) as state:
         changes = share_status.find_own_changes(store, state)
-        if by:
-            chosen = [change for change in changes if change.by == server_documents.shown_author(by)]
-        else:
-            changes_by_id = {id_: change for change in changes for id_ in (change.before.id, change.id)}
-            if unknown := [id_ for id_ in ids or () if id_ not in changes_by_id]:
-                hint = "`subcog share status` names what was changed"
-                raise UsageError(f"no colleague has changed or deleted {safe(unknown[0])!r}", hint)
-            chosen = [changes_by_id[id_] for id_ in dict.fromkeys(ids or ())]
+        named, colleague = set(ids or ()), server_documents.shown_author(by) if by else None
+        chosen = [change for change in changes if change.by == colleague or named & {change.id, change.before.id}]
+        if unknown := named.difference(*[(change.id, change.before.id) for change in chosen]):
+            hint = "`subcog share status` names what was changed"
+            raise UsageError(f"no colleague has changed or deleted {safe(min(unknown))!r}", hint)
         if not chosen:
             raise nothing_found(f"{safe(by or '')} has not changed or deleted any memory of yours")
         restored = share_status.restore_own(chosen, store, state)
@@ -322,12 +308,8 @@ def _print_outcome(outcome: SyncOutcome) -> None:
 
 def _require_shareable(name: str) -> str:
     """Return a project's identity. Raises UsageError without a remote: colleagues' clones have other paths."""
-    if not name:
-        raise UsageError("an empty name is no project", "name it as `subcog list` does")
     if os.path.isabs(name):
         raise UsageError(f"{name} has no remote, so colleagues' clones are another project", "give the repository a remote")
-    if "," in name:
-        raise UsageError(f"{name} has a comma in its name", "rename the repository's remote")
     return name
 
 

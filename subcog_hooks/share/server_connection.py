@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-CONNECT_WAIT_S = 10  # seconds, while a person waits
-BACKGROUND_WAIT_S = 5  # seconds, in the background
+CONNECT_WAIT_S = 10  # seconds to the server's first answer
 STATEMENT_WAIT_MS = 60_000  # ms; a batch takes .2 s
 OTHERS_WAIT_MS = 10_000  # ms, while another client sends a batch
 UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
@@ -185,11 +184,8 @@ def server_address(url: str) -> str:
 
 
 @contextmanager
-def open_connection(url: str, wait_s: int = CONNECT_WAIT_S) -> Iterator[Connection]:
-    """Yield a connection in autocommit mode. Raises ConfigError, ServerError; psycopg's own errors become ServerError.
-
-    url: `share.url`. wait_s: for the server's first answer.
-    """
+def open_connection(url: str) -> Iterator[Connection]:
+    """Yield a connection in autocommit mode to `share.url`. Raises ConfigError; ServerError, also for psycopg's own errors."""
     require_library()
     parameters = connection_settings(url)
     # A client that is silent in a transaction would keep others from sending.
@@ -202,7 +198,7 @@ def open_connection(url: str, wait_s: int = CONNECT_WAIT_S) -> Iterator[Connecti
             url,
             autocommit=True,
             **protection_parameters(parameters),
-            connect_timeout=wait_s,
+            connect_timeout=CONNECT_WAIT_S,
             application_name="subcog",
             options=f"{parameters.get('options', '')} {options}".strip(),
             keepalives_idle=5,

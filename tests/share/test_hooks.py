@@ -82,7 +82,7 @@ def test_a_prompt_gets_its_memory_and_loads_nothing_of_sharing(hanging: Home, tm
 
 
 def test_background_work_gives_up_a_hanging_server_silently(hanging: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_connection, "BACKGROUND_WAIT_S", 2)  # libpq's minimum
+    monkeypatch.setattr(server_connection, "CONNECT_WAIT_S", 2)  # libpq's minimum
     with ShareState.open(hanging) as state:
         state.agree("github.com/acme/shop", server_connection.server_identity(str(loading.load(hanging)["share.url"])))
     sharing.synchronise_in_background(hanging)

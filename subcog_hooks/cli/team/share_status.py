@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_documents import document_with_withheld
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
-from subcog_hooks.share.synced import CHANGED, ERASED, Overruling, ShareState, SyncRecord
+from subcog_hooks.share.synced import CHANGED, ERASED, Overruling, ShareState
 from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -31,31 +31,23 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), max_shown:
     with context.reading() as store, ShareState.open(context.home()) as state:
         for name in projects:
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
-            ready, refused = _documents_to_send(store, name, on_server) if store else ([], [])
+            ready, refused = [], []
+            for memory in store.all(_STATUSES) if store else ():
+                known = on_server.get(memory.id)
+                is_new = not known or known.local != server_documents.local_digest(memory) or known.missed or known.sending
+                if is_new and server_documents.is_shareable(memory, name):
+                    try:
+                        document = server_documents.document_to_send(memory, known.withheld if known else {})
+                        ready.append(f"{memory.id} {safe(str(document['content']))[:100]}")
+                    except InvalidMemory as error:
+                        refused.append(error.message)
             terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more")
-            for id_, content in ready[:max_shown]:
-                terminal.say(f"  {id_} {safe(content)[:100]}")
+            for line in ready[:max_shown]:
+                terminal.say(f"  {line}")
             if max_shown and len(ready) > max_shown:
                 terminal.say(f"  and {len(ready) - max_shown} more; `subcog share sync --dry-run` shows them")
             for problem in refused[:max_shown]:
                 terminal.say(f"  left out: {safe(problem)}")
-
-
-def _documents_to_send(
-    store: Store, project: str, on_server: Mapping[str, SyncRecord]
-) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the ids and redacted contents of the memories to send, and the problems of the others."""
-    ready, refused = [], []
-    for memory in store.all(_STATUSES):
-        before = on_server.get(memory.id)
-        is_settled = before and before.local == server_documents.local_digest(memory) and not (before.missed or before.sending)
-        if server_documents.is_shareable(memory, project) and not is_settled:
-            try:
-                document = server_documents.document_to_send(memory, before.withheld if before else {})
-                ready.append((memory.id, str(document["content"])))
-            except InvalidMemory as error:
-                refused.append(error.message)
-    return ready, refused
 
 
 def find_lost_versions(store: Store, projects: Sequence[str]) -> list[Memory]:

@@ -79,11 +79,9 @@ def projects_of(settings: Settings) -> tuple[str, ...]:
 
 
 @contextmanager
-def connect(
-    url: str, wait_s: int = server_connection.CONNECT_WAIT_S
-) -> Iterator[tuple[server_connection.Connection, server_schema.TeamTables]]:
+def connect(url: str) -> Iterator[tuple[server_connection.Connection, server_schema.TeamTables]]:
     """Yield the connection to a server with our tables, and the description of the tables. Raises ConfigError, ServerError."""
-    with server_connection.open_connection(url, wait_s) as connection, server_connection.raise_server_errors(url):
+    with server_connection.open_connection(url) as connection, server_connection.raise_server_errors(url):
         yield connection, server_schema.require_tables(connection)
 
 
@@ -92,7 +90,6 @@ def synchronise(
     settings: Settings,
     projects: tuple[str, ...],
     *,
-    wait_s: int = server_connection.CONNECT_WAIT_S,
     lock_wait_ms: int = SYNC_LOCK_WAIT_MS,
     advance: Callable[[int], None] = lambda _: None,
 ) -> SyncOutcome:
@@ -107,7 +104,7 @@ def synchronise(
             sync_lock(home, lock_wait_ms),
             context.writing() as store,
             ShareState.open(home) as state,
-            connect(url, wait_s) as (server, tables),
+            connect(url) as (server, tables),
         ):
             _require_agreed(state, tables, url, projects)
             cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
@@ -157,11 +154,9 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in projects_of(settings) if name in agreed)
 
 
-def find_changed_server(state: ShareState, settings: Settings, agreed: Sequence[str]) -> NotAgreedTo | None:
+def find_changed_server(state: ShareState, url: str, projects: Sequence[str]) -> NotAgreedTo | None:
     """Return an error to print where projects were shared with another server before, None otherwise."""
-    url = url_of(settings)
-    new = [name for name in projects_of(settings) if name not in agreed]
-    before = state.agreed_elsewhere(new, server_connection.server_identity(url))
+    before = state.agreed_elsewhere(projects, server_connection.server_identity(url))
     if not before:
         return None
     address, places = server_connection.server_address(url), " and ".join(before)
@@ -219,8 +214,7 @@ def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
         with ShareState.open(home) as state:
             projects = agreed_projects(state, settings)
         if projects:
-            wait_s = server_connection.BACKGROUND_WAIT_S
-            synchronise(home, settings, projects, wait_s=wait_s, lock_wait_ms=0, advance=advance)
+            synchronise(home, settings, projects, lock_wait_ms=0, advance=advance)
     return ""
 
 
@@ -237,7 +231,7 @@ def require_supported(options: SearchOptions) -> None:
         raise UsageError("--team explains its scores in JSON alone", "give --json or --jsonl")
 
 
-def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
+def run_team_search(options: SearchOptions) -> int:
     """Search on the server and print its answer. Return the exit code. Raises ServerError, ConfigError, UsageError."""
     settings = context.settings()
     url = url_of(settings)
@@ -246,7 +240,7 @@ def run_team_search(options: SearchOptions, *, is_fast: bool) -> int:
         raise UsageError("no query was given", "for instance: subcog search --team token refresh")
     count = options.limit or int(settings["search.limit"])
     numbers = fusion.tuning_from_settings(settings)
-    vector, note = _vector(text, options.mode, is_fast=is_fast)
+    vector, note = _vector(text, options.mode, is_fast=options.fast)
     request = TeamRequest(
         "" if options.mode == SEMANTIC else text,
         _projects(options, settings),

@@ -16,7 +16,7 @@ from subcog_hooks.core.errors import NoVerdict, UsageError
 from subcog_hooks.hook.payload import FAILURE_EVENT, PROMPT_EVENT, START_EVENT, SUBAGENT_EVENT, TOOL_EVENT
 from subcog_hooks.intent.keywords import Intent
 from subcog_hooks.recall import pipeline
-from subcog_hooks.recall.candidates import Request, Sources
+from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.search import search_page
 from subcog_hooks.store import past_runs
 from subcog_hooks.store import verdicts as outcomes
@@ -288,22 +288,20 @@ def find_coming(prompts: Sequence[RecordedVerdict], store: Store) -> list[list[s
 
     A prompt keeps the intent and the limits of its verdict. Raises StoreError.
     """
+    coming: list[list[str]] = []
     with open_sources(store, context.settings(), fast=True) as sources:
-        return [_find_coming_to(prompt, sources) for prompt in prompts]
-
-
-def _find_coming_to(prompt: RecordedVerdict, sources: Sources) -> list[str]:
-    if prompt.prompt is None or prompt.intent is None or prompt.settings is None:
-        return []
-    if not prompt.strategies or prompt.reason:  # The hook did not search, or a language model's veto kept it silent.
-        return []
-    text = "\n".join((query_text(prompt.prompt), *prompt.borrowed))
-    scope = Filter(audiences=audiences_of(*filter(None, [prompt.project])))
-    hits = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), pipeline.PROMPT_CANDIDATES).hits
-    pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1)
-    pipeline.discount_marked_hits(hits, text, sources.store, lambda: sources.index)
-    relevant = [hit for hit in pipeline.sort_by_relevance(hits) if hit.relevance >= prompt.settings.needed]
-    return [hit.memory.id for hit in relevant[: prompt.settings.max_memories]]
+        for prompt in prompts:
+            if not (prompt.prompt and prompt.intent and prompt.settings and prompt.strategies) or prompt.reason:
+                coming.append([])  # The hook did not search, or a language model's veto kept it silent.
+                continue
+            text = "\n".join((query_text(prompt.prompt), *prompt.borrowed))
+            scope = Filter(audiences=audiences_of(*filter(None, [prompt.project])))
+            hits = search_page(Request(text, scope), sources, Deadline(SEARCH_MS), pipeline.PROMPT_CANDIDATES).hits
+            pipeline.weigh_for_prompt(hits, Intent(prompt.intent.type, prompt.intent.confidence), 1)
+            pipeline.discount_marked_hits(hits, text, sources.store, lambda: sources.index)
+            relevant = [hit for hit in pipeline.sort_by_relevance(hits) if hit.relevance >= prompt.settings.needed]
+            coming.append([hit.memory.id for hit in relevant[: prompt.settings.max_memories]])
+    return coming
 
 
 def needs_of(verdict: RecordedVerdict) -> list[str]:
