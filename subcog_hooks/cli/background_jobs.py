@@ -71,11 +71,11 @@ class JobPace(Pace):
             self.pause(is_called_off)
             worked_s = time.monotonic() - self._began - self._paused_s
             if worked_s >= self._budget_s:
-                self._end(UNFINISHED, f"its {self._budget_s / 60:.0f} minutes are over")
+                self.outcome, self.why = UNFINISHED, f"its {self._budget_s / 60:.0f} minutes are over"
             elif time.monotonic() >= self._checks_at:
                 self._checks_at = time.monotonic() + CHECK_EVERY_S
                 if not self._is_wanted():
-                    self._end(UNFINISHED, "it is not wanted any more")
+                    self.outcome, self.why = UNFINISHED, "it is not wanted any more"
         return not self.why
 
     def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
@@ -90,7 +90,7 @@ class JobPace(Pace):
 
     def put_off(self, why: str) -> None:
         """End the job until a condition improves, such as the daily limit or an unreachable model."""
-        self._end(PUT_OFF, why)
+        self.outcome, self.why = PUT_OFF, why
 
     def _is_disturbed(self) -> bool:
         if time.monotonic() < self._may_work_until:
@@ -101,25 +101,21 @@ class JobPace(Pace):
             return False
         return abs(time.time() - asked_at) < QUIET_S
 
-    def _end(self, outcome: str, why: str) -> None:
-        self.outcome = outcome
-        self.why = why
-
 
 class Job(NamedTuple):
     """A background job.
 
-    name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; budget_s: seconds of work
-    in a run, the next run continues; run: does the work at the pace, and returns a summary, "" for nothing done; is_wanted:
-    whether the settings want it; is_due: a check of some milliseconds for work, which may raise StoreError.
+    name: shown to users at the start of a line; every_s: minimum seconds between runs, 0 for none; run: does the work at the
+    pace, and returns a summary, "" for nothing done; is_wanted: whether the settings want it; is_due: a check of some
+    milliseconds for work, which may raise StoreError; budget_s: seconds of work in a run, the next run continues.
     """
 
     name: str
     every_s: float
-    budget_s: float
     run: Callable[[Home, JobPace], str]
     is_wanted: Callable[[Settings], bool] = lambda _: True
     is_due: Callable[[Home], bool] = lambda _: True
+    budget_s: float = TEN_MINUTES_S
 
 
 def start_if_due(home: Home, jobs: Sequence[Job]) -> bool:
@@ -176,8 +172,6 @@ def run_due_jobs(home: Home, jobs: Sequence[Job]) -> None:
 
     A command that finds this process running starts no second one. So the jobs are checked again after the lock is released.
     """
-    from subcog_hooks.hook import detached  # 20 ms, needed in this process only
-
     detached.lower_priority(wholly=not os.environ.get(detached.SWITCH_OFF))
     taken: set[str] = set()
     while True:
@@ -224,9 +218,8 @@ def _record_end(home: Home, jobs: Sequence[Job]) -> None:
     now = now_ms()
     wanted = [job for job in jobs if job.is_wanted(settings)]
     waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
-    names = {job.name for job in jobs}
-    runs = {name: run for name, run in record.runs.items() if name in names}
-    home_files.write_record(home, JobRecord(runs, now + round(min([*waits, home_files.FARTHEST_S]) * 1000), settings_time))
+    next_ms = now + round(min([*waits, home_files.FARTHEST_S]) * 1000)
+    home_files.write_record(home, JobRecord(record.runs, next_ms, settings_time))
 
 
 def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
@@ -316,13 +309,11 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job(
         "Claude Code's notes",
         TEN_MINUTES_S,
-        TEN_MINUTES_S,
         _run_later("import_from.import_notes_in_background"),
         _is_on(defaults.NOTES_SETTING),
     ),
     Job(
         "imports",
-        TEN_MINUTES_S,
         TEN_MINUTES_S,
         _run_later("import_from.repeat_in_background"),
         is_due=lambda home: os.path.exists(home.imports),
@@ -330,38 +321,36 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job(
         "sessions",
         6 * HOUR_S,
-        TEN_MINUTES_S,
         _run_later("proposals.learning_runs.learn_in_background"),
         lambda settings: settings[defaults.SESSIONS_SETTING] != defaults.NOT_LEARNED,
     ),
-    Job(
-        "past sessions",
-        6 * HOUR_S,
-        TEN_MINUTES_S,
-        _run_later("proposals.learning_runs.follow_in_background"),
-        is_due=_may_have_sessions,
-    ),
+    Job("past sessions", 6 * HOUR_S, _run_later("proposals.learning_runs.follow_in_background"), is_due=_may_have_sessions),
     # After the job that needs no model: its proposals in the person's own words come first.
-    Job("sessions by a model", 6 * HOUR_S, HOUR_S, _run_later("proposals.asking.ask_in_background"), wants_model_proposals),
-    Job("unanswered proposals", 6 * HOUR_S, TEN_MINUTES_S, _run_later("review.end_unwanted"), is_due=has_old_proposals),
+    Job(
+        "sessions by a model",
+        6 * HOUR_S,
+        _run_later("proposals.asking.ask_in_background"),
+        wants_model_proposals,
+        budget_s=HOUR_S,
+    ),
+    Job("unanswered proposals", 6 * HOUR_S, _run_later("review.end_unwanted"), is_due=has_old_proposals),
     Job(
         "learned questions",
         learned.TEACH_EVERY_MS / 1000,
-        60.0,
         _run_later("proposals.memory_questions.teach_in_background"),
         is_due=has_due_lessons,
+        budget_s=60.0,
     ),
     Job(
         "questions by a model",
         0.0,
-        HOUR_S,
         _run_later("proposals.memory_questions.enrich_in_background"),
         lambda settings: bool(settings[defaults.ENRICH]) and settings[defaults.BACKGROUND_LLM] != defaults.NO_LLM,
         has_unasked_changes,
+        HOUR_S,
     ),
     Job(
         "team",
-        TEN_MINUTES_S,
         TEN_MINUTES_S,
         _run_later("team.sharing.synchronise_in_background"),
         _is_on(defaults.SHARE_URL, defaults.SHARE_IN_BACKGROUND),
@@ -369,10 +358,10 @@ JOBS = (  # in the order of their runs: the last one embeds the memories that th
     Job(
         "embedding",
         0.0,
-        HOUR_S,
         _embed_memories,
         _is_on("embedding.background"),
         lambda home: catch_up.is_embedding_due(home) or catch_up.is_embedding_due(home.sessions),
+        HOUR_S,
     ),
 )
 

@@ -105,7 +105,7 @@ class Work:
     def __init__(self, left: int, act: Callable[[JobPace], str] = lambda _: "one done", every_s: float = 0.0) -> None:
         self.left = left
         self.runs = 0
-        self.job = Job("tidying", every_s, 60.0, self._run, is_due=lambda _: self.left > 0)
+        self.job = Job("tidying", every_s, self._run, is_due=lambda _: self.left > 0)
         self._act = act
 
     def _run(self, _: Home, breath: JobPace) -> str:
