@@ -6,23 +6,15 @@ Each yields its findings, ready for a terminal.
 import os
 import shlex
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from subcog_hooks.cli import amendment, background_jobs, embedding
 from subcog_hooks.cli.agents.inspection import Remark, bad, good, note
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.cli.verdicts import lookup
-from subcog_hooks.core.errors import (
-    EXIT_CONFIG,
-    EXIT_MODEL,
-    ConfigError,
-    ModelError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreTooNew,
-)
+from subcog_hooks.core import errors
+from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_MODEL, ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.embed import catch_up, models
 from subcog_hooks.embed.space import Space
@@ -30,18 +22,18 @@ from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
-from subcog_hooks.store import home_files, index_writer, past_runs, project, verdicts
+from subcog_hooks.store import home_files, index_writer, past_runs
 from subcog_hooks.store.home_files import DONE, is_held
-from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable, LexicalIndex
+from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import MADE_ANEW, State, discard, is_paused
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter, audience_of
 from subcog_hooks.store.vector_reader import ExtensionMissing
-from subcog_hooks.store.vector_store import VectorStore
 
 MAX_NAMESAKES = 3
+REPLACED = (StoreCorrupt, errors.StoreTooOld, errors.StoreTooNew)  # reasons to make state.db anew
 SILENT_WITHOUT = {  # settings without which the hook is silent, and when
     "surfacing.enabled": "",
     "search_intent.enabled": "",
@@ -51,21 +43,18 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 
 def check_home(home: Home) -> Iterator[Remark]:
+    """Check the home and who can read it. Raises StoreError where it is not a folder."""
     if ignored := find_home()[1]:
         yield note(ignored)
-    if not os.path.isdir(home.root) and not os.path.exists(home.root):
+    if not os.path.exists(home.root):
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
+    if not os.path.isdir(home.root):
+        raise StoreError(f"{home.root} is not a folder", "move it away, or set SUBCOG_HOME")
     for path in (home.root, home.memories_db, home.sessions.memories_db, home.state_db, home.config):
         if os.name != "nt" and os.path.exists(path) and os.stat(path).st_mode & 0o077:
             yield note(f"{path} can be read by others; chmod go-rwx {path}")
-    folders = (home.root, home.log, home.models)
-    faults = [f"{path} is not a folder" for path in folders if os.path.exists(path) and not os.path.isdir(path)]
-    faults += [f"{home.jobs_lock} is a folder"] if os.path.isdir(home.jobs_lock) else []
-    for fault in faults:
-        yield bad(f"{fault}; move it away")
-    if not faults:
-        yield good(f"home {home.root}")
+    yield good(f"home {home.root}")
 
 
 def check_leftovers(home: Home) -> Iterator[Remark]:
@@ -78,18 +67,11 @@ def check_leftovers(home: Home) -> Iterator[Remark]:
 
 def check_index(home: Home, store: Store) -> Iterator[Remark]:
     try:
-        index = LexicalIndex.open(home)
-        behind = index.watermark < store.revision()
-        foreign = not store.has_revision(index.watermark)
-    except StoreError as error:
-        behind, foreign = True, False
-        terminal.say(error.message)
-    try:
         index = context.index_of(store)
         index_writer.check_index(index)
     except IndexUnusable as error:
         terminal.say(error.message)
-        index, foreign = index_writer.rebuild_index(home, store), True
+        index = index_writer.rebuild_index(home, store)
     except StoreError as error:
         yield bad(str(error))
         return
@@ -99,9 +81,7 @@ def check_index(home: Home, store: Store) -> Iterator[Remark]:
     elif index.documents != stored:
         yield bad(f"the index has {count_memories(index.documents)}, the store {stored}; run `subcog doctor --fix`")
     else:
-        remark = ", rebuilt just now" if foreign else ", caught up just now" if behind else ""
-        memories = count_memories(index.documents)
-        yield good(f"index of {memories} in {pluralize(index.segments, 'segment')}{remark}")
+        yield good(f"index of {count_memories(index.documents)} in {pluralize(index.segments, 'segment')}")
     if index.segments > MAX_SEGMENTS:
         yield note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
 
@@ -122,22 +102,12 @@ def check_models(home: Home, store: Store) -> Iterator[Remark]:
 
 
 def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
-    """Check a space's vectors, brought up to date first, and report pending work."""
-    remark = ""
-    try:
-        with VectorStore.reader(home, space.name, space.dimension) as vectors:
-            remark = ", caught up just now" if vectors.watermark() < store.revision() else ""
-    except StoreError as error:
-        remark = ", made anew just now"
-        if not isinstance(error, ExtensionMissing):
-            terminal.say(error.message)
     try:
         with context.vectors_of(store, space) as vectors:
             problems = vectors.problems()
             is_behind = vectors.watermark() < store.revision()
             final, pending = vectors.counts()
-            if pending and not problems and not is_behind and (embedded := embedding.embed_briefly(store, space)):
-                remark = f"{remark}, {embedded} embedded just now"
+            if pending and not problems and not is_behind and embedding.embed_briefly(store, space):
                 final, pending = vectors.counts()
     except (ExtensionMissing, StoreBusy) as error:
         yield note(str(error))
@@ -154,15 +124,11 @@ def _check_vectors(home: Home, store: Store, space: Space) -> Iterator[Remark]:
     elif final + pending != stored:
         yield bad(f"{name}: {final + pending} for {count_memories(stored)} of the store; run `subcog doctor --fix`")
     elif not pending:
-        yield good(f"{name}: {final} final{remark}")
-    elif is_held(catch_up.lock_of(home, space)):
-        yield good(f"{name}: {final} final, {pending} pending, being embedded now{remark}")
+        yield good(f"{name}: {final} final")
     else:
-        is_left = loading.load(home)["embedding.background"] and detached.may_start()
-        next_step = "the next session or writing command" if is_left else "`subcog doctor --fix`"
-        if is_held(home.jobs_lock):
-            next_step = "the process at rest"
-        yield note(f"{name}: {final} final, {pending} pending; {next_step} goes on with it{remark}")
+        has_job = loading.load(home)["embedding.background"] and detached.may_start()
+        worker = "the work at rest" if has_job else "`subcog doctor --fix`"
+        yield note(f"{name}: {final} final, {pending} pending; {worker} goes on with it")
 
 
 def _count_undeleted(store: Store) -> int:
@@ -172,36 +138,24 @@ def _count_undeleted(store: Store) -> int:
 def find_namesakes(store: Store, here: Project) -> list[str]:
     """Return the names of projects with memories that may be the project at hand.
 
-    They are named alike, or are a fork's upstream. While the project has no memory of its own, remotes of other owners and
-    folders that are gone count too: a renamed remote or folder leaves its memories behind.
+    Remotes are alike in their last two parts, folders in the last one. While the project has no memory of its own, one part is
+    enough, and folders that are gone count too: a renamed remote or folder leaves its memories behind.
     """
     own_names = {name for member in here.with_parents() for name in member.names}
-    folders = project.git_folders(here.root)
-    url = project.remote_url(os.path.join(folders[-1], "config"), ("upstream",)) if folders else None
-    upstream = project.normalise_url(url, here.root) if url else ""
-    others = [name for name in store.projects() if name not in own_names and _count_memories(store, name)]
-    alike = [name for name in others if name == upstream or _are_alike(name, here.identity)]
-    if not _count_memories(store, *here.names):
-        last_part = _last_parts(here.identity)[-1]
-        gone = [name for name in others if os.path.isabs(name) and not os.path.lexists(name)]
-        alike += [name for name in others if name in gone or _last_parts(name)[-1] == last_part]
-    return list(dict.fromkeys(alike))[:MAX_NAMESAKES]
+    own_parts, is_new = _last_parts(here.identity), not _count_memories(store, *here.names)
+    namesakes = []
+    for name in store.projects():
+        is_folder = os.path.isabs(name)
+        length = 1 if is_new or is_folder or os.path.isabs(here.identity) else 2
+        is_alike = _last_parts(name)[-length:] == own_parts[-length:]
+        is_gone = is_new and is_folder and not os.path.lexists(name)
+        if (is_alike or is_gone) and name not in own_names and _count_memories(store, name):
+            namesakes.append(name)
+    return namesakes[:MAX_NAMESAKES]
 
 
 def _count_memories(store: Store, *names: str) -> int:
     return store.count(Filter(audiences=tuple(audience_of("project", name) for name in names)))
-
-
-def _are_alike(name: str, other: str) -> bool:
-    """Return whether two names end alike: remotes in their last two parts, folders and a remote in the last one.
-
-    >>> _are_alike("github.com/acme/shop", "git.acme.io/acme/shop"), _are_alike("github.com/acme/shop", "github.com/bob/shop")
-    (True, False)
-    >>> _are_alike("/old/shop", "github.com/acme/shop"), _are_alike("/old/shop", "/new/blog")
-    (True, False)
-    """
-    length = 1 if os.path.isabs(name) or os.path.isabs(other) else 2
-    return _last_parts(name)[-length:] == _last_parts(other)[-length:]
 
 
 def _last_parts(name: str) -> list[str]:
@@ -210,16 +164,14 @@ def _last_parts(name: str) -> list[str]:
 
 def check_store(home: Home, *, names_projects: bool) -> Iterator[Remark]:
     """Check the store, its index and vectors. names_projects: whether a line names the person's similar projects."""
-    store, counts, problems = None, {}, []
     try:
-        if context.has_store(home):
-            store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)
-            counts, problems = store.counts(), store.problems()
+        if not context.has_store(home):
+            yield note("no memories yet")
+            return
+        store = Store.writer(home) if os.access(home.root, os.W_OK) else Store.reader(home)
+        counts, problems = store.counts(), store.problems()
     except StoreError as error:
         yield bad(str(error))
-        return
-    if store is None:
-        yield note("no memories yet")
         return
     for problem in problems:
         yield bad(f"{home.memories_db}: {problem}; `subcog export FILE` saves what can be read")
@@ -251,41 +203,27 @@ def check_state(home: Home) -> Iterator[Remark]:
         return
     messages: list[str] = []
     try:
-        state = State.open(home, context.STATE_WAIT_MS, messages.append)
-        damaged = bool(state.problems())
-        if not damaged:
+        with closing(State.open(home, context.STATE_WAIT_MS, messages.append, REPLACED)) as state:
+            if state.problems():
+                raise StoreCorrupt(f"{home.state_db} was damaged")
             state.begin()  # a process that holds the lock keeps every hook silent
             state.commit()
-        paused = not damaged and is_paused(state, now_ms())
-        state.close()
-    except (StoreCorrupt, StoreTooNew) as error:
+            in_pause = is_paused(state, now_ms())
+    except StoreCorrupt as error:
         discard(home)
         yield note(f"{error.message}; {MADE_ANEW}")
-        return
     except StoreError as error:
         yield bad(f"{error}; until then the hook hands over again what a session has had")
-        return
-    if messages:
-        yield note(messages[0])
-    elif damaged:
-        discard(home)
-        yield note(f"{home.state_db} was damaged; {MADE_ANEW}")
-    elif paused:
-        yield note("the hook is paused; `subcog resume` ends it")
     else:
-        yield good("state.db")
+        yield from map(note, [*messages, *["the hook is paused; `subcog resume` ends it"] * in_pause])
+        if not (messages or in_pause):
+            yield good("state.db")
 
 
 def check_cut_offs(home: Home) -> Iterator[Remark]:
-    cut_off = past_runs.read_cut_offs(home, now_ms())
-    if not cut_off:
-        return
-    total = len(cut_off)
-    with suppress(StoreError), context.existing_state(home) as state:  # `check_state` has reported it
-        if state:
-            total += len(past_runs.find_latest(state, verdicts.MAX_VERDICTS, since_ms=cut_off[-1].at_ms))
-    were = "was" if len(cut_off) == 1 else "were"
-    yield note(f"{len(cut_off)} of the last {total} runs of the hook {were} cut off: this machine was busy")
+    if cut_offs := past_runs.read_cut_offs(home, now_ms()):
+        runs = pluralize(len(cut_offs), "run of the hook was", "runs of the hook were")
+        yield note(f"since {lookup.local_time(cut_offs[-1].at_ms)} {runs} cut off: this machine was busy")
 
 
 def check_settings(settings: Settings) -> Iterator[Remark]:

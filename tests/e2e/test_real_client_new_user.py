@@ -136,7 +136,7 @@ def test_a_persons_first_ten_minutes_end_as_they_began(client: str, installed: P
     noted = person.type(f"subcog remember '{KEYS}' --namespace decisions")
     identifier = noted.split()[-1]
     checked = " ".join(person.type("subcog doctor").split())  # its lines are wrapped
-    assert "embedded just now" in checked
+    assert "vectors (minilm): " in checked
     assert "hook in the user settings" in checked
     assert "hook ran in" in checked
     assert not [word for word in (" BAD ", "pending", "twice") if word in checked]

@@ -129,4 +129,4 @@ def test_a_run_that_was_cut_off_is_counted_listed_and_named(machine: Machine) ->
     assert json.loads(machine.run("report", "--json").stdout)["cut_off"] == 1
     assert b"1 run cut off: this machine was busy" in machine.run("report").stderr
     assert b"cut off        0  UserPromptSubmit: this machine was too busy" in machine.run("why", "list").stdout
-    assert b" runs of the hook was cut off: this machine was busy" in machine.run("doctor").stdout
+    assert b" 1 run of the hook was cut off: this machine was busy" in machine.run("doctor").stdout
