@@ -102,9 +102,7 @@ class Settings(_Located):
     hook: the fields of our hook beside its command; command_key: the field with the command; matchers: by event, the only tools
     whose calls run the hook; has_comments: the JSON may have comments; beside: further members of a file with hooks that `init`
     makes, or of a server; key: the member with the servers; next_step: for the person, after `init`; has_trust: the client runs
-    a hook once the person trusts it; trust_file: the file in `folder` with the project folders that the person trusts, "" where
-    the client asks for none; instead: the file with hooks alone that the client reads in place of those in `file` where it is
-    there, by its events at the top.
+    a hook once the person trusts it.
     """
 
     folder: str
@@ -120,14 +118,11 @@ class Settings(_Located):
     key: str = ""
     next_step: str = ""
     has_trust: bool = False
-    trust_file: str = ""
-    instead: str = ""
 
     @property
     def path(self) -> str:
         """Return the full path of the file with our hook."""
-        instead = os.path.join(self.folder_path, self.instead)
-        return instead if os.path.isfile(instead) else os.path.join(self.folder_path, *self.file.split("/"))
+        return os.path.join(self.folder_path, *self.file.split("/"))
 
 
 @record

@@ -301,19 +301,6 @@ def test_another_layout_of_gooses_file_is_left_to_the_person(subcog: Run, tmp_pa
     assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"extensions:\n{line}\n")
 
 
-def test_droids_own_file_of_hooks_has_the_hook(subcog: Run) -> None:
-    hooks, other = settings_of("droid").parent / "hooks.json", '{"hooks": [{"type": "command", "command": "date"}]}'
-    hooks.parent.mkdir()
-    for text in (f'{{"Stop": [{other}]}}', "{\n}\n", f'{{\n  "hooks": {{\n    "Stop": [{other}]\n  }}\n}}\n'):
-        hooks.write_text(text)
-        assert subcog("init", "--for", "droid").code == 0
-        written = json.loads(hooks.read_text())
-        assert {*HOOKED["droid"].events} <= {*written.get("hooks", written)}
-        assert (f"hook in {hooks}" in subcog("doctor").out, settings_of("droid").exists()) == (True, False)
-        assert subcog("uninstall", "--for", "droid").code == 0
-        assert hooks.read_text() == text
-
-
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
     path = settings_of("gemini")
     path.parent.mkdir()
@@ -439,27 +426,6 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     assert "lacks PreCompact; `subcog init --for qwen` adds that" in subcog("doctor").out
     done = subcog("uninstall")
     assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
-
-
-@posix
-def test_doctor_says_whether_gemini_trusts_the_folder(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    fault = "Gemini CLI does not trust this folder yet"
-    assert fault not in subcog("doctor").out
-    subcog("init", "--for", "gemini")
-    rules = settings_of("gemini").parent / "trustedFolders.json"
-    beside = str(tmp_path / "beside")
-    for given, trusts in (
-        ({}, False),
-        ({str(tmp_path): "TRUST_FOLDER"}, True),
-        ({beside: "TRUST_PARENT"}, True),
-        ({beside: "TRUST_FOLDER", str(tmp_path): "DO_NOT_TRUST", str(tmp_path.parent): "TRUST_FOLDER"}, False),
-    ):
-        rules.write_text(json.dumps(given))
-        assert (fault in subcog("doctor").out) is not trusts, given
-    settings = json.loads(settings_of("gemini").read_text())
-    settings_of("gemini").write_text(json.dumps({**settings, "security": {"folderTrust": {"enabled": False}}}))
-    assert fault not in subcog("doctor").out
 
 
 def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
