@@ -76,7 +76,7 @@ def _embed_space(
     with models.open_vectors(home, store, space, anew=afresh, wait_ms=vector_store.LONG_WAIT_MS) as vectors:
         if not (pending := len(vectors.pending())):
             return 0
-        with output.track_items(f"embedding ({space.name})", pending, with_rate=True) as advance:
+        with output.track_items(f"embedding ({space.name})", pending) as advance:
             load = partial(DocumentEmbedder, space, count_cores())
             return catch_up.embed_pending(home, store, vectors, space, load, patience, progress=advance, is_wanted=is_wanted)
 

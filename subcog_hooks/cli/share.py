@@ -151,7 +151,7 @@ def _ask_agreement(
 
 
 def _synchronise_projects(settings: Settings, projects: tuple[str, ...]) -> SyncOutcome:
-    with output.track_items("synchronising", None, with_rate=True) as advance:
+    with output.track_items("synchronising", None) as advance:
         return sharing.synchronise(context.home(), settings, projects, advance=advance)
 
 

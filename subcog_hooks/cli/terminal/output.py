@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +27,6 @@ _FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # Wi
 ACCENT = "cyan"
 DIM = "bright_black"
 _LAST_SECOND = 32_503_679_999  # of the year 2999
-
-_RAW_CODES = re.compile(r"(?:^|\s)(?!--)\S*r|--raw", re.IGNORECASE)  # the option of `less` that shows colours
 
 
 class ReaderGone(Exception):
@@ -139,16 +135,11 @@ class Terminal:
 
     def page(self, view: RenderableType) -> None:
         """Draw the result as `draw` does; through the pager where it is longer than the screen."""
-        is_long = self.interactive and len(self.out.render_lines(view, pad=False)) >= self.out.height
-        pager = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()[:1]
-        is_missing = bool(pager) and shutil.which(pager[0]) is None
-        if is_long and is_missing:
-            self.say(f"the pager {pager[0]} is not there; set PAGER")
-        if is_missing or not is_long:
+        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height:
             self.draw(view)
             return
         os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
-        with self.out.pager(styles=os.name != "nt" and bool(_RAW_CODES.search(os.environ["LESS"]))):
+        with self.out.pager(styles=os.name != "nt" and "r" in os.environ["LESS"].lower()):
             self.draw(view)
 
     def raw(self, text: str) -> None:
@@ -273,16 +264,15 @@ def prefer_utf8() -> None:
 
 
 @contextmanager
-def track_items(label: str, total: int | None, *, with_rate: bool = False) -> Iterator[Callable[[int], None]]:
-    """Show a bar that counts items; yield a function that adds to its count. with_rate: the bar shows the items per second."""
+def track_items(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar that counts items; yield a function that adds to its count."""
     if terminal.quiet or not terminal.draws_remarks:
         yield lambda _: None
         return
     from rich import progress
 
     label_column = progress.TextColumn("{task.description}", markup=False)
-    rate = [progress.TaskProgressColumn("", show_speed=True)] if with_rate else []
-    columns = label_column, progress.BarColumn(), progress.MofNCompleteColumn(), *rate, progress.TimeRemainingColumn()
+    columns = label_column, progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()
     with progress.Progress(*columns, console=terminal.err, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda count: bar.advance(task, count)
