@@ -118,10 +118,6 @@ def set_(
             providers.provider_of(loading.load(context.home()), context.home())
         except ConfigError as error:
             terminal.say(f"no LLM is asked yet: {error}")
-    if key == "fusion.preset":
-        settings = context.settings()
-        for name in sorted(name for name in PRESETS[str(new)] if settings.is_set(name)):
-            terminal.say(f"{name} = {_format_value(settings[name])} is set as well, and wins")
 
 
 def _forget_prompts() -> None:

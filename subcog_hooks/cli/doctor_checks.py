@@ -229,7 +229,7 @@ def check_cut_offs(home: Home) -> Iterator[Remark]:
 def check_settings(settings: Settings) -> Iterator[Remark]:
     for problem in settings.problems:
         yield bad(problem, EXIT_CONFIG)
-    yield from map(note, (*settings.ignored, *context.unknown_variables()))
+    yield from map(note, settings.ignored)
     for switch, when in SILENT_WITHOUT.items():
         if not settings[switch]:
             yield note(f"{switch} is false: the hook is silent{when}")

@@ -88,14 +88,6 @@ def test_a_list_names_where_a_value_comes_from(subcog: Run, monkeypatch: MonkeyP
     assert "0.25 (0.0 to 1.0; from SUBCOG_RECENCY_DECAY)" in " ".join(subcog("config", "list").out.split())
 
 
-def test_choosing_a_preset_says_which_settings_win_over_it(subcog: Run) -> None:
-    subcog("config", "set", "fusion.alpha", "0.4")
-    messages = subcog("config", "set", "fusion.preset", "rrf").err.splitlines()
-    assert messages == ["fusion.preset = rrf", "fusion.alpha = 0.4 is set as well, and wins"]
-    subcog("config", "set", "fusion.alpha", "default")
-    assert subcog("config", "set", "fusion.preset", "adaptive").err == "fusion.preset = adaptive\n"
-
-
 @pytest.mark.usefixtures("usual_settings")
 def test_the_list_of_settings_shows_what_a_preset_says(subcog: Run) -> None:
     def list_values() -> dict[str, str]:
@@ -116,21 +108,6 @@ def test_setting_up_an_llm_says_what_it_still_lacks(subcog: Run, monkeypatch: Mo
     monkeypatch.setenv("SUBCOG_SEARCH_INTENT_USE_LLM", "flase")
     message = subcog("config", "set", "llm.provider", "openai").err.splitlines()[1]
     assert message.startswith("no LLM is asked yet: search_intent.use_llm cannot be used as it is set; ")
-
-
-def test_a_variable_that_sets_nothing_is_named(subcog: Run, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setenv("SUBCOG_FUSION_AGREEMENT", "0.2")
-    monkeypatch.setenv("SUBCOG_SURFACING_PRIOR", "1.5")
-    monkeypatch.setenv("SUBCOG_RECENCY_DECAY", "0.25")
-    lines = [
-        f"{name} sets nothing; `subcog config list` names the variables"
-        for name in ("SUBCOG_FUSION_AGREEMENT", "SUBCOG_SURFACING_PRIOR")
-    ]
-    assert subcog("search", "anything", "--json").err.splitlines()[:2] == lines
-    assert subcog("config", "list").err.splitlines() == lines
-    said = " ".join(subcog("doctor").out.split())
-    assert [line in said for line in lines] == [True, True]
-    assert "RECENCY_DECAY sets" not in said
 
 
 @pytest.fixture

@@ -8,18 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from subcog_hooks.cli.terminal.output import OutputFailed, ReaderGone, safe, terminal
-from subcog_hooks.core.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_STORE,
-    ConfigError,
-    ModelError,
-    NoMemory,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    SubcogError,
-    UsageError,
-)
+from subcog_hooks.core import errors
+from subcog_hooks.core.errors import ConfigError, ModelError, NoMemory, StoreError, SubcogError, UsageError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import Home, find_agent, find_home
 from subcog_hooks.embed import models
@@ -49,14 +39,14 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
     except KeyboardInterrupt:
         _flush_output()
         terminal.complain("interrupted")
-        return EXIT_INTERRUPTED
+        return errors.EXIT_INTERRUPTED
     except (ReaderGone, BrokenPipeError):  # The reader has closed the pipe: `subcog list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except OutputFailed as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         complain(f"the output cannot be written: {error}", "what the command changes is stored all the same")
-        return EXIT_STORE
+        return errors.EXIT_STORE
     except Exception as error:  # noqa: BLE001 - no traceback reaches a user who did not ask for one
         _flush_output()
         if is_debugged:
@@ -68,7 +58,7 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
             complain(error.message, error.hint)
             return error.exit_code
         complain(f"{type(error).__name__}: {error}", "run it again with --debug and report it")
-        return EXIT_STORE
+        return errors.EXIT_STORE
     return code
 
 
@@ -120,25 +110,7 @@ def settings(*, obeys_variables: bool = False) -> Settings:
         terminal.say(problem)
     for line in loaded.ignored:
         terminal.say(line)
-    for line in unknown_variables():
-        terminal.say_once(line)
     return loaded
-
-
-def unknown_variables() -> list[str]:
-    """Return a line for each variable that is named like a setting of some section, and is none."""
-    names = sorted(name for name in os.environ if name.startswith("SUBCOG_"))
-    if not names:
-        return []
-    from subcog_hooks.settings.sources import VARIABLES  # few processes have a variable
-
-    sections = {setting.partition(".")[0] for setting in VARIABLES.values()}
-    starts = tuple(f"SUBCOG_{section.upper()}_" for section in sections)
-    return [
-        f"{name} sets nothing; `subcog config list` names the variables"
-        for name in names
-        if name.startswith(starts) and name not in VARIABLES
-    ]
 
 
 @contextmanager
@@ -170,7 +142,7 @@ def has_store(folder: Home) -> bool:
     if not size and has_indexed_memories(folder):
         state = "empty" if os.path.exists(folder.memories_db) else "missing"
         remedy = f"restore a backup, or delete {folder.index} and import your last export"
-        raise StoreCorrupt(f"{folder.memories_db} is {state}, but the index has memories", remedy)
+        raise errors.StoreCorrupt(f"{folder.memories_db} is {state}, but the index has memories", remedy)
     return size > 0
 
 
@@ -246,7 +218,7 @@ def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | Non
         return VectorStore.reader(folder, space.name, space.dimension)
     try:
         return models.open_vectors(folder, store, space, progress)
-    except StoreBusy:
+    except errors.StoreBusy:
         return VectorStore.reader(folder, space.name, space.dimension)
 
 
