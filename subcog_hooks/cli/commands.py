@@ -5,7 +5,6 @@ A topic is a Markdown file in `cli/topics`, and its first line is the title.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import gc
 import importlib
@@ -210,16 +209,9 @@ def _command_name(arguments: list[str]) -> str:
 
 
 FOLDER = os.path.join(os.path.dirname(__file__), "topics")
-ORDER = "noting cues searching settings sharing privacy scripts deciding".split()
-MIN_SIMILARITY = 0.5  # `difflib` ratio: a topic at least this similar counts as misspelt
-_SUFFIX = ".md"
-_COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)  # comments for editors of the file
-
-
-def all_topics() -> list[str]:
-    """Return the names of all topics, in the order of a newcomer: commands first, the hook's decisions last."""
-    topics = {file.removesuffix(_SUFFIX) for file in os.listdir(FOLDER) if file.endswith(_SUFFIX)}
-    return sorted(topics, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+TOPICS = tuple(
+    "noting cues searching settings sharing privacy scripts deciding".split()
+)  # from commands to the hook's decisions
 
 
 def title(name: str) -> str:
@@ -229,7 +221,7 @@ def title(name: str) -> str:
 
 
 def _path(name: str) -> str:
-    return os.path.join(FOLDER, name + _SUFFIX)
+    return os.path.join(FOLDER, f"{name}.md")
 
 
 MAX_WIDTH = 100  # columns; longer lines are hard to read
@@ -278,22 +270,19 @@ def explain_topic(
 
     Example: subcog help deciding
     """
-    names = all_topics()
     if topic is None:
-        width = max(map(len, names))
-        for name in names:
+        width = max(map(len, TOPICS))
+        for name in TOPICS:
             terminal.result(f"{name:<{width}}  {title(name)}")
         terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
         return
     name = topic.lower()
-    if name in COMMANDS and name not in names:  # Commands have help pages of their own.
+    if name in COMMANDS and name not in TOPICS:  # Commands have help pages of their own.
         raise UsageError(f"no topic {topic!r}", f"it is a command: `subcog {name} --help` explains it")
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1, cutoff=MIN_SIMILARITY)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(f"no topic {topic[:80]!r}", f"{hint}`subcog help` lists the topics")
+    if name not in TOPICS:
+        raise UsageError(f"no topic {topic[:80]!r}", "`subcog help` lists the topics")
     with open(_path(name), encoding="utf-8") as file:
-        text = _COMMENT.sub("", file.read())
+        text = file.read()
     if terminal.out.is_terminal:
         with terminal.out.use_theme(Theme(STYLES)):
             terminal.page(Constrain(Topic(text), MAX_WIDTH))
