@@ -54,20 +54,15 @@ def run_alone(group: typer.Typer, function: Callable[[], None]) -> None:
     group.callback(invoke_without_command=True)(call_alone)
 
 
-def namespace_option(help_text: str) -> Any:
-    return Option("--namespace", "-s", metavar="NAME", help=help_text)
+def _option(*names: str, metavar: str = "NAME") -> Callable[[str], Any]:
+    """Return a function that makes an option from a help text."""
+    return lambda help_text: Option(*names, metavar=metavar, help=help_text)
 
 
-def tag_option(help_text: str) -> Any:
-    return Option("--tag", "-t", metavar="TAG", help=help_text)
-
-
-def project_option(help_text: str) -> Any:
-    return Option("--project", metavar="NAME", help=help_text)
-
-
-def status_option(help_text: str) -> Any:
-    return Option("--status", metavar="STATUS", help=help_text)
+namespace_option = _option("--namespace", "-s")
+tag_option = _option("--tag", "-t", metavar="TAG")
+project_option = _option("--project")
+status_option = _option("--status", metavar="STATUS")
 
 
 def id_option(flag: str, help_text: str) -> Any:
