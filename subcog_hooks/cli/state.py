@@ -19,7 +19,6 @@ from subcog_hooks.hook import facts, status_line
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import is_paused
 
-MAX_FLAGS = 200
 SET, KNOWN_HERE = "set by you", "known here"
 
 commands = typer.Typer(
@@ -42,9 +41,6 @@ def set_(
     with context.open_state(terminal.say) as state:
         state.begin()
         for name, value in parsed_flags:
-            ((others,),) = state.run("SELECT count(*) FROM user_flags WHERE name <> ?", (name,))
-            if others >= MAX_FLAGS:
-                raise UsageError(f"{MAX_FLAGS} flags are set", "`subcog state clear NAME` takes one away")
             state.run("INSERT OR REPLACE INTO user_flags VALUES (?, ?)", (name, json.dumps(value)))
         state.commit()
     for name, value in parsed_flags:

@@ -92,13 +92,6 @@ def test_what_can_not_be_is_refused_and_nothing_is_set(subcog: Run, home: Home) 
         assert not os.path.exists(home.state_db)
 
 
-def test_of_too_many_flags_none_is_set(subcog: Run, home: Home, monkeypatch: MonkeyPatch) -> None:
-    monkeypatch.setattr("subcog_hooks.cli.state.MAX_FLAGS", 2)
-    done = subcog("state", "set", "a", "b", "c")
-    assert (done.code, done.err) == (2, "subcog: 2 flags are set; `subcog state clear NAME` takes one away\n")
-    assert facts.find_flags(State.open(home, 100)) == {}
-
-
 def test_what_is_shown_can_be_set_again(subcog: Run) -> None:
     for text in ("7", "true", "", " a ", "tired", 'say "hi"', '"7"', "1e5", "hafen-ö"):
         subcog("state", "set", f"flag={json.dumps(text)}")
