@@ -56,7 +56,7 @@ def test_a_changed_skill_stays_and_an_old_one_is_replaced(bare: Machine) -> None
     assert b"are of another installation" in bare.run("doctor").stdout
     done = bare.run("init")
     assert f"{changed} is left alone: you changed it".encode() in done.stderr
-    assert f"{own} is left alone: it is not ours".encode() in done.stderr
+    assert f"{own} is left alone: you changed it".encode() in done.stderr
     assert "Run `subcog brief --explain`" in older.read_text()
     assert b"are of another installation" not in bare.run("doctor").stdout
     bare.run("uninstall")

@@ -22,7 +22,7 @@ from subcog_hooks.core.files import WholeFile
 SKILLS = ("remember", "recall", "why", "review", "forget", "brief")
 FOR_OTHERS = ("remember", "recall", "why")  # Their models may call each skill, so none changes what is stored already.
 MAX_SKILL = 64 * 1024  # bytes; our skills have two thousand
-MISSING, SAME, OLDER, CHANGED, FOREIGN = "missing", "same", "older", "changed", "foreign"
+MISSING, SAME, OLDER, CHANGED = "missing", "same", "older", "changed"
 
 _FILE = "SKILL.md"
 _PREFIX = "subcog-"  # of the folders, whose names are the skills'
@@ -35,10 +35,7 @@ _READABLE = 0o644  # the usual mode of a user's file
 
 
 class Skill(NamedTuple):
-    """A skill on disk. path: of its file.
-
-    state: MISSING, SAME, OLDER (another version or command), CHANGED (by the person), FOREIGN (not ours).
-    """
+    """A skill on disk. path: of its file; state: MISSING, SAME, OLDER (another version or command), CHANGED (by the person)."""
 
     name: str
     path: str
@@ -81,7 +78,8 @@ def find_skills(folder: str, program: str, *, is_plain: bool = False) -> list[Sk
     found = []
     for name in FOR_OTHERS if is_plain else SKILLS:
         text = _CALLS.sub(lambda _: f"{program} ", plain_text(name) if is_plain else skill_text(name))
-        found.append(_read_skill(name, path_of(name, folder), f"{text}\n{_MADE_BY}{_digest(text)}{_END}"))
+        path, wanted = path_of(name, folder), f"{text}\n{_MADE_BY}{_digest(text)}{_END}"
+        found.append(Skill(name, path, wanted, _state_of(path, wanted)))
     return found
 
 
@@ -112,8 +110,8 @@ def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
         names = ", ".join(f"-{skill.name}" for skill in written)
         terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} {sign}subcog{names}")
     for skill in skills:
-        if skill.state in (CHANGED, FOREIGN):
-            terminal.say(f"{skill.path} is left alone: {'you changed it' if skill.state == CHANGED else 'it is not ours'}")
+        if skill.state == CHANGED:
+            terminal.say(f"{skill.path} is left alone: you changed it")
 
 
 def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
@@ -145,19 +143,17 @@ def agent_command() -> str:
     return shlex.join(program)
 
 
-def _read_skill(name: str, path: str, wanted: str) -> Skill:
+def _state_of(path: str, wanted: str) -> str:
     try:
         content = files.read_regular(path, MAX_SKILL).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return Skill(name, path, wanted, MISSING)
+        return MISSING
     except (OSError, UnicodeDecodeError):
-        return Skill(name, path, wanted, FOREIGN)
+        return CHANGED
     if content == wanted:
-        return Skill(name, path, wanted, SAME)
-    text, mark, digest = content.rpartition(f"\n{_MADE_BY}")
-    if not mark:
-        return Skill(name, path, wanted, FOREIGN)
-    return Skill(name, path, wanted, OLDER if digest == _digest(text) + _END else CHANGED)
+        return SAME
+    text, _, digest = content.rpartition(f"\n{_MADE_BY}")
+    return OLDER if digest == _digest(text) + _END else CHANGED
 
 
 def _digest(text: str) -> str:
