@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import NamedTuple
 
 from subcog_hooks.capture import duplicates
@@ -65,30 +64,6 @@ class Use(NamedTuple):
         return self.since is not None and max(self.since, memory.written_at, self.last_given(memory)) <= long_ago
 
 
-def inspect_store(store: Store, vectors: VectorStore | None, use: Use, now: int) -> tuple[list[StoreFinding], list[str]]:
-    """Return all findings about a store, and remarks on the checks that were not possible.
-
-    vectors: None where there are none. Raises StoreError.
-    """
-    active = list(store.all(("active",)))
-    live = [memory for memory in active if memory.is_live(now)]
-    remarks: list[str] = []
-    findings: list[StoreFinding] = []
-    if vectors is None:
-        remarks.append("duplicates and contradictions were not checked: there are no vectors (`subcog doctor` says why)")
-    else:
-        near, lacking = _near_pairs(live, vectors)
-        findings += compare_pairs(near)
-        if lacking:
-            uncompared = pluralize(lacking, "memory without a vector was", "memories without vectors were")
-            remarks.append(f"{uncompared} not compared; `subcog doctor` says why")
-    expired = [(memory.expires_at, memory) for memory in active if memory.expires_at is not None and memory.expires_at <= now]
-    for at_ms, memory in sorted(expired, key=lambda row: (row[0], row[1].id)):
-        findings.append(StoreFinding(EXPIRED, (memory,), f"it expired on {day(at_ms)}", f"subcog forget {memory.id}"))
-    findings += find_unused(live, use, now, remarks)
-    return sorted(findings, key=lambda finding: FINDING_KINDS.index(finding.kind)), remarks
-
-
 class NearPair(NamedTuple):
     """Two memories that are near in meaning, the older one first. cosine: of the document model's vectors."""
 
@@ -124,12 +99,12 @@ def compare_pairs(pairs: Sequence[NearPair]) -> list[StoreFinding]:
     return findings
 
 
-def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[NearPair], int]:
-    """Return the pairs of near memories that one session may have, and the number of memories without a vector."""
+def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> list[NearPair]:
+    """Return the pairs of near memories that one session may have."""
     by_seq = {memory.seq: memory for memory in memories}
     rows = [(by_seq[seq], vector) for seq, vector in vectors.whole_vectors() if seq in by_seq]
     if not rows:
-        return [], len(memories)
+        return []
     import numpy as np  # 65 ms
 
     matrix = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).reshape(len(rows), -1).astype(np.float32)
@@ -145,23 +120,16 @@ def _near_pairs(memories: Sequence[Memory], vectors: VectorStore) -> tuple[list[
             for other in others[np.argsort(-cosines[others], kind="stable")[:MAX_NEAREST]]:
                 old, new = sorted((rows[row][0], rows[other][0]), key=lambda memory: (memory.created_at, memory.id))
                 pairs.append(NearPair(old, new, float(cosines[other])))
-    return pairs, len(memories) - len(rows)
+    return pairs
 
 
 def _is_for_all(memory: Memory) -> bool:
     return memory.scope != "project"
 
 
-def find_unused(memories: Iterable[Memory], use: Use, now: int, remarks: list[str]) -> list[StoreFinding]:
-    """Return the memories that no session received for a year, the longest unused first.
-
-    remarks: gets one where use is recorded for too short a time.
-    """
-    old = [memory for memory in memories if memory.written_at <= now - YEAR_MS]
-    if old and (use.since is None or use.since > now - YEAR_MS):
-        reason = "no memory was handed over yet" if use.since is None else f"use is recorded only since {day(use.since)}"
-        remarks.append(f"memories unused for a year are not listed: {reason}")
-    unused = [(use.last_given(memory), memory) for memory in old if use.is_unused(memory, now)]
+def find_unused(memories: Iterable[Memory], use: Use, now: int) -> list[StoreFinding]:
+    """Return the memories that no session received for a year, the longest unused first."""
+    unused = [(use.last_given(memory), memory) for memory in memories if use.is_unused(memory, now)]
     findings = []
     for last, memory in sorted(unused, key=lambda row: (row[0] or row[1].created_at, row[1].id)):
         noted = f"noted on {day(memory.created_at)}, given to no session"
@@ -241,46 +209,42 @@ def inventory_of(store: Store | None) -> Inventory:
     return Inventory(list(store.all(STATUSES[:-1])) if store else [], load_use(), now_ms())
 
 
-MAX_SHOWN = 20  # findings of a kind on a terminal; elsewhere all
 SHOWN_WORDS = 100  # characters of a memory
 
 
 def print_findings() -> None:
     """Inspect the store and print the findings. Raises NoMemory, StoreError."""
+    now, findings = now_ms(), []
     with context.reading() as store:
         if store is None:
             raise NoMemory("there are no memories", "`subcog remember` makes the first")
-        with _open_vectors(store) or nullcontext() as vectors:
-            findings, remarks = inspect_store(store, vectors, load_use(), now_ms())
+        active = list(store.all(("active",)))
+        live = [memory for memory in active if memory.is_live(now)]
+        expired = [
+            (memory.expires_at, memory) for memory in active if memory.expires_at is not None and memory.expires_at <= now
+        ]
+        for at_ms, memory in sorted(expired, key=lambda row: (row[0], row[1].id)):
+            findings.append(StoreFinding(EXPIRED, (memory,), f"it expired on {day(at_ms)}", f"subcog forget {memory.id}"))
+        findings += find_unused(live, load_use(), now)
+        try:
+            if os.access(store.home.root, os.W_OK):
+                embedding.embed_now(store)
+            with context.vectors_of(store, PACKAGED) as vectors:
+                findings += compare_pairs(_near_pairs(live, vectors))
+        except (StoreError, ModelError) as error:
+            terminal.say(f"duplicates and contradictions are not looked for: {error.message}")
     for kind in FINDING_KINDS:
         of_kind = [finding for finding in findings if finding.kind == kind]
-        if not of_kind:
-            continue
-        terminal.pieces((f"{kind}: {len(of_kind)}", "bold"))
-        shown = of_kind[:MAX_SHOWN] if terminal.is_drawn else of_kind
-        for finding in shown:
+        if of_kind:
+            terminal.pieces((f"{kind}: {len(of_kind)}", "bold"))
+        for finding in of_kind:
             terminal.pieces((f"   {safe(finding.why)}", DIM))
             terminal.pieces((f"      {safe(finding.command)}", ACCENT))
             for memory in finding.memories:
                 content = cut(safe(memory.content), SHOWN_WORDS)
                 terminal.pieces((f"      {safe(memory.id)}", ACCENT), (f"  {content}", ""), indent=9)
-        if len(of_kind) > len(shown):
-            terminal.pieces((f"   and {len(of_kind) - len(shown)} more; `subcog doctor --memories | cat` shows all", DIM))
-    for remark in remarks:
-        terminal.say(remark)
     things = pluralize(len(findings), "thing")
     terminal.say(f"{things} to look at; nothing was changed" if findings else "nothing to tidy up")
-
-
-def _open_vectors(store: Store) -> VectorStore | None:
-    """Return the vectors of the packaged model, after embedding the memories that lack one; None where the file is unusable."""
-    try:
-        if os.access(store.home.root, os.W_OK):
-            embedding.embed_now(store)
-        return context.vectors_of(store, PACKAGED)
-    except (StoreError, ModelError) as error:
-        terminal.say(error.message)
-        return None
 
 
 def load_use() -> Use:

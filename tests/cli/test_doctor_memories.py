@@ -69,14 +69,12 @@ def test_unused_for_a_year_is_shown_only_with_a_years_records(make: Maker) -> No
     now = 4 * YEAR_MS
     old = [make("x", id=name, created_at=YEAR_MS, updated_at=YEAR_MS) for name in ("never", "long ago", "lately")]
     by_id = {"long ago": HandOvers(2, 2 * YEAR_MS), "lately": HandOvers(1, now - 1)}
-    findings = find_unused(old, Use(by_id, 0), now, [])
+    findings = find_unused(old, Use(by_id, 0), now)
     assert [(finding.memories[0].id, finding.command) for finding in findings] == [
         ("never", "subcog forget never"),
         ("long ago", "subcog forget long ago"),
     ]
-    remarks: list[str] = []
-    assert find_unused(old, Use(by_id, now - 1), now, remarks) == []
-    assert "use is recorded only since" in remarks[0]
+    assert find_unused(old, Use(by_id, now - 1), now) == []
 
 
 def test_contradictions_and_other_numbers_are_no_duplicates(make: Maker) -> None:
