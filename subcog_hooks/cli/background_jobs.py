@@ -22,17 +22,7 @@ from subcog_hooks.hook.detached import BACKGROUND_COMMAND
 from subcog_hooks.settings import defaults, loading
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import home_files, learned
-from subcog_hooks.store.home_files import (
-    DONE,
-    PUT_OFF,
-    RUN_FAILED,
-    UNDER_WAY,
-    UNFINISHED,
-    JobRecord,
-    LastRun,
-    ProcessLock,
-    is_held,
-)
+from subcog_hooks.store.home_files import DONE, PUT_OFF, RUN_FAILED, UNFINISHED, JobRecord, LastRun, ProcessLock, is_held
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
@@ -199,7 +189,7 @@ def _run_job(home: Home, job: Job) -> LastRun:
     began = time.monotonic()
     record = home_files.read_record(home)
     # The next session continues it if this process is killed.
-    record.next_at, record.settings = UNDER_WAY, home_files.find_settings_time(home)
+    record.next_at, record.settings = home_files.UNDER_WAY, home_files.find_settings_time(home)
     home_files.write_record(home, record)
     try:
         message = job.run(home, pace) if pace.goes_on() else ""

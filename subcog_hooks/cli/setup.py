@@ -21,26 +21,8 @@ from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.learn.quoting import MAX_NOTES
 from subcog_hooks.learn.transcript import MAX_REPLY
 from subcog_hooks.llm import ask, providers
-from subcog_hooks.settings.defaults import (
-    AGENT_WORDS,
-    AT_ONCE,
-    BACKGROUND_LLM,
-    CLAUDE,
-    DECLINED_AGENTS,
-    DEFAULTS,
-    ENRICH,
-    KEPT_SESSIONS,
-    LEARNED_IN_BACKGROUND,
-    LLM_LEARNS,
-    NO_LLM,
-    NOT_LEARNED,
-    NOT_READ,
-    NOTES_SETTING,
-    SESSIONS_SETTING,
-    WITH_TRANSCRIPT,
-    Settings,
-    Value,
-)
+from subcog_hooks.settings import defaults
+from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOTES_SETTING, Settings, Value
 from subcog_hooks.store import home_files
 from subcog_hooks.store.memory import now_ms
 
@@ -60,12 +42,12 @@ def setup(
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
     if no:
-        for setting in (NOTES_SETTING, KEPT_SESSIONS, SESSIONS_SETTING, BACKGROUND_LLM, AGENT_WORDS):
-            write_setting(setting, DEFAULTS[setting])  # All are off unless somebody switched them on.
+        for setting in (NOTES_SETTING, KEPT_SESSIONS, defaults.SESSIONS_SETTING, defaults.BACKGROUND_LLM, defaults.AGENT_WORDS):
+            write_setting(setting, defaults.DEFAULTS[setting])  # All are off unless somebody switched them on.
     elif yes or terminal.interactive:
         _ask_for_agents(frozenset(), is_sure=yes)
         _ask_for_notes(is_sure=yes)
-        if context.settings()[KEPT_SESSIONS] == NOT_READ:
+        if context.settings()[KEPT_SESSIONS] == defaults.NOT_READ:
             _ask_for_sessions(is_sure=yes)
         _ask_for_model(is_sure=yes)
     _show_choices()
@@ -80,15 +62,15 @@ def ask_once(*, yes: bool, no: bool) -> None:
     settings = context.settings()
     _ask_for_agents(_declined_agents(), is_sure=yes)
     if not settings.is_set(BRIEF_UNITS_SETTING):
-        max_characters = int(DEFAULTS[BRIEF_UNITS_SETTING])
+        max_characters = int(defaults.DEFAULTS[BRIEF_UNITS_SETTING])
         question = f"Start each session with a short list of your most useful memories (up to {max_characters:,} characters)?"
         write_setting(BRIEF_UNITS_SETTING, max_characters if _confirm(question, is_sure=yes) else 0)
     if not settings.is_set(NOTES_SETTING):
         _ask_for_notes(is_sure=yes)
     if not settings.is_set(KEPT_SESSIONS):
         _ask_for_sessions(is_sure=yes)
-    refuses_models = settings.is_set(BACKGROUND_LLM) and settings[BACKGROUND_LLM] == NO_LLM
-    if not (settings.is_set(AGENT_WORDS) or refuses_models):
+    refuses_models = settings.is_set(defaults.BACKGROUND_LLM) and settings[defaults.BACKGROUND_LLM] == defaults.NO_LLM
+    if not (settings.is_set(defaults.AGENT_WORDS) or refuses_models):
         _ask_for_model(is_sure=yes)
 
 
@@ -102,7 +84,7 @@ def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
         if client.name in unasked or not client.is_tried:
             continue
         if not _confirm(f"Found {client.title}. Give it your memories, too?", is_sure=is_sure):
-            write_setting(DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))
+            write_setting(defaults.DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))
             continue
         try:
             other_agents.register(client)
@@ -111,7 +93,7 @@ def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
 
 
 def _declined_agents() -> frozenset[str]:
-    return frozenset(filter(None, str(context.settings()[DECLINED_AGENTS]).split(",")))
+    return frozenset(filter(None, str(context.settings()[defaults.DECLINED_AGENTS]).split(",")))
 
 
 def _ask_for_notes(*, is_sure: bool) -> None:
@@ -132,7 +114,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         if notes := sum(len(list(claude.find_topic_files(folder))) for folder in folders):
             found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
         if others := len(list(claude.find_loaded_files(config))):
-            found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
+            found.append(pluralize(others, "defaults.CLAUDE.md or rule", "defaults.CLAUDE.md files and rules"))
     if found:
         question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"
         is_wanted = _confirm(question, is_sure=is_sure)
@@ -189,7 +171,7 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
         f"A session goes when its agent deletes it (Claude Code: after 30 days), unless {KEPT_SESSIONS} is an age such as 365d."
     )
     is_wanted = _confirm(question, is_sure=is_sure)
-    write_setting(KEPT_SESSIONS, WITH_TRANSCRIPT if is_wanted else NOT_READ)
+    write_setting(KEPT_SESSIONS, defaults.WITH_TRANSCRIPT if is_wanted else defaults.NOT_READ)
     if not is_wanted:
         return
     try:
@@ -207,9 +189,9 @@ def _ask_for_model(*, is_sure: bool) -> None:
     settings = context.settings()
     if background_jobs.wants_model_proposals(settings):
         return
-    model = CLAUDE if settings[BACKGROUND_LLM] == NO_LLM else str(settings[BACKGROUND_LLM])
+    model = defaults.CLAUDE if settings[defaults.BACKGROUND_LLM] == defaults.NO_LLM else str(settings[defaults.BACKGROUND_LLM])
     try:
-        providers.background_provider(settings.with_value(BACKGROUND_LLM, model), context.home())
+        providers.background_provider(settings.with_value(defaults.BACKGROUND_LLM, model), context.home())
         memory_questions.require_calls(settings)
     except SubcogError as error:
         terminal.say(f"no model can read your sessions: {error}")
@@ -217,17 +199,19 @@ def _ask_for_model(*, is_sure: bool) -> None:
     if not terminal.interactive:
         terminal.say("`subcog setup` asks in a terminal alone whether your own Claude may read your sessions")
         return
-    terminal.say(_describe_reading("Your own Claude, on your own plan," if model == CLAUDE else model, settings))
+    terminal.say(_describe_reading("Your own Claude, on your own plan," if model == defaults.CLAUDE else model, settings))
     is_wanted = _confirm("May it?", is_sure=is_sure, default=False)
-    chosen: dict[str, Value] = {AGENT_WORDS: is_wanted}
+    chosen: dict[str, Value] = {defaults.AGENT_WORDS: is_wanted}
     if is_wanted:
-        chosen |= {BACKGROUND_LLM: model, LLM_LEARNS: True, ENRICH: True}
-    if is_wanted and settings[SESSIONS_SETTING] == NOT_LEARNED:
+        chosen |= {defaults.BACKGROUND_LLM: model, defaults.LLM_LEARNS: True, defaults.ENRICH: True}
+    if is_wanted and settings[defaults.SESSIONS_SETTING] == defaults.NOT_LEARNED:
         question = (
             "Act at once on what it finds? Each is named in one line when a session starts, and `subcog learn --undo` takes it "
             "back. Otherwise it waits for `subcog review`."
         )
-        chosen[SESSIONS_SETTING] = AT_ONCE if _confirm(question, is_sure=is_sure) else LEARNED_IN_BACKGROUND
+        chosen[defaults.SESSIONS_SETTING] = (
+            defaults.AT_ONCE if _confirm(question, is_sure=is_sure) else defaults.LEARNED_IN_BACKGROUND
+        )
     for setting, value in chosen.items():  # Once all is answered: an interrupt between two questions chooses nothing.
         write_setting(setting, value)
     embedding.start_background_jobs()
@@ -235,9 +219,8 @@ def _ask_for_model(*, is_sure: bool) -> None:
 
 def _describe_reading(reader: str, settings: Settings) -> str:
     """Return the words that a person says yes to: the texts that are sent, and the daily limit."""
-    earlier = "You agreed that your typed words are sent; now more is. " if settings[LLM_LEARNS] else ""
     return (
-        f"{earlier}{reader} can read finished sessions while you don't work, and keep what is worth keeping. For each session "
+        f"{reader} can read finished sessions while you don't work, and keep what is worth keeping. For each session "
         f"it is sent what you typed, the last {MAX_REPLY} characters of the agent's answer to each prompt, no code, and "
         f"up to {MAX_NOTES} of the project's notes, a line each. What may hold a secret, or is marked private, is left out. "
         f"It also writes the questions that your notes answer, and is sent the notes for that. "
@@ -249,10 +232,10 @@ def _show_choices() -> None:
     settings = context.settings()
     with context.existing_state(context.home()) as state:
         calls = ask.llm_calls_today(state, now_ms()) if state else 0
-    model, sessions = str(settings[BACKGROUND_LLM]), str(settings[SESSIONS_SETTING])
-    asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != NO_LLM else "off"
+    model, sessions = str(settings[defaults.BACKGROUND_LLM]), str(settings[defaults.SESSIONS_SETTING])
+    asked = f"{safe(model)}, {calls} of {settings[CALLS_SETTING]} calls today" if model != defaults.NO_LLM else "off"
     imported = _list_imported()
-    meaning = {AT_ONCE: "act at once on what it finds", LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
+    meaning = {defaults.AT_ONCE: "act at once on what it finds", defaults.LEARNED_IN_BACKGROUND: "wait for `subcog review`"}
     agents = ", ".join(client.title for client in other_agents.find_clients(has_hook=True))
     for name, choice in (
         ("notes of Claude Code", "on" if settings[NOTES_SETTING] else "off"),

@@ -141,7 +141,7 @@ def test_who_agreed_to_typed_words_alone_is_asked_again(bare: Machine) -> None:
     with_claude(bare)
     bare.configure(llm__at_rest="claude", llm__learn="true", capture__sessions="auto", surfacing__brief_characters="0")
     shown = answer_on_terminal(bare, "init", "--no-skills", answers=((WRITE, ""), (MAY_IT, "n")))
-    assert ("You agreed that your typed words are sent; now more is." in shown, AT_ONCE in shown) == (True, False)
+    assert (MODEL_WORDS in shown, AT_ONCE in shown) == (True, False)
     assert values(bare)[1:] == ["claude", "false", "auto"]
     answer_on_terminal(bare, "setup", answers=((MAY_IT, "y"),))
     assert values(bare)[1:] == ON[1:]
