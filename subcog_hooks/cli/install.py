@@ -91,8 +91,6 @@ def _register(path: str, scope: str, *, with_skills: bool, dry_run: bool, asks: 
     before = claude_code.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
 
     def change(text: str | None) -> str:
-        if text is not None and not text.strip():
-            raise ConfigError(f"{path} is empty", "delete it, or write {} into it")
         with claude_code.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
             return hook_entries.add_hook(text, command)
 

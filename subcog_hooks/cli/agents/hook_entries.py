@@ -309,26 +309,18 @@ def add_groups(
 def remove_hook(text: str, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
-    for event in registered_commands(text):
-        while path := _find_our_hook(text, event):
-            text = remove_last(text, path)
+    while entry := next(find_entries(text), None):
+        text = remove_last(text, _path_of(text, entry))
     return drop_emptied(before, text, "hooks", beside)
 
 
-def _find_our_hook(text: str, event: str) -> list[Member]:
-    """Return the path of a group that has our hook alone, or of our hook in a group with others; [] for none."""
-    path = find_path(text, "hooks", event)
-    for group in list_elements(text, "hooks", event):
-        if is_ours(group.value):
-            return [*path, group]
-        inner = find_member(text, group.value_start, "hooks") if isinstance(group.value, dict) else None
-        if inner is None or not isinstance(inner.value, list):
-            continue
-        hooks = parse_members(text, inner.value_start)
-        for hook in hooks:
-            if is_ours(hook.value):
-                return [*path, group, inner, hook] if len(hooks) > 1 else [*path, group]
-    return []
+def _path_of(text: str, entry: Entry) -> list[Member]:
+    """Return the path of an entry's group, or of our hook in it where the group has others, too."""
+    path = find_path(text, "hooks", entry.event)
+    group = parse_members(text, path[-1].value_start)[entry.group_index]
+    inner = find_member(text, group.value_start, "hooks")
+    hooks = parse_members(text, inner.value_start) if inner else []
+    return [*path, group, inner, hooks[entry.hook_index]] if inner and len(hooks) > 1 else [*path, group]
 
 
 def registered_commands(text: str) -> dict[str, list[list[str]]]:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.jsonl import parse_time
@@ -164,8 +164,10 @@ def _texts_of_condition(name: str, condition: object) -> list[str]:
     parts = condition if isinstance(condition, dict) else {IN if isinstance(condition, list) else EQ: condition}
     for quote in ("", '"'):
         texts = [_short_text(name, operator, operand, quote) for operator, operand in parts.items()]
-        if all(text.isprintable() and text == text.strip() for text in texts) and _is_read_as(texts, name, condition):
-            return texts
+        with suppress(InvalidMemory):  # A text of another form.
+            is_same = json.dumps(condition_syntax.parse_conditions(texts)) == json.dumps({name: condition})  # 1 and true differ
+            if is_same and all(text.isprintable() and text == text.strip() for text in texts):
+                return texts
     text = json.dumps({name: condition}, ensure_ascii=False)
     return [text if text.isprintable() else json.dumps({name: condition})]
 
@@ -179,14 +181,6 @@ def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
         sign, operand = "!~", operand[GLOB]
     values = operand if isinstance(operand, list) else [operand]
     return name + sign + ",".join(f"{quote}{value}{quote}" if isinstance(value, str) else json.dumps(value) for value in values)
-
-
-def _is_read_as(texts: list[str], name: str, condition: object) -> bool:
-    """Return whether these texts are read as this condition; 1, 1.0 and true differ."""
-    try:
-        return json.dumps(condition_syntax.parse_conditions(texts)) == json.dumps({name: condition})
-    except InvalidMemory:
-        return False
 
 
 MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
