@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -25,7 +26,7 @@ from pydantic import ValidationError
 
 from subcog_hooks import __version__
 from subcog_hooks.cli.terminal.author import ATTENDED
-from subcog_hooks.cli.terminal.inputs import STDIN
+from subcog_hooks.cli.terminal.inputs import STDIN, readable
 from subcog_hooks.core import log
 from subcog_hooks.core.child_environment import own_command
 from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, StoreError, SubcogError, UsageError
@@ -33,7 +34,6 @@ from subcog_hooks.core.paths import IN_AN_AGENT, Home, find_home
 from subcog_hooks.hook import show_command
 from subcog_hooks.store.memory import MAX_QUESTION, MAX_QUESTIONS
 
-MAX_QUERY = 4_000  # characters of a search in past sessions
 MAX_TEXT = 50_000  # characters of an argument
 NO_ANSWER, NO_SESSION = "No note answers this.", "No past session had this."
 INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
@@ -42,13 +42,9 @@ INSTRUCTIONS = (  # Each session's context holds them: 120 tokens at most.
     "agreement, when the user states a rule, decision, correction or fact that later sessions need. Notes are of their time: "
     "where the code says otherwise, it is right; tell the user."
 )
-UNREADABLE = types.ErrorData(
-    code=types.INVALID_REQUEST, message="a field is missing or of a wrong type, or a text is not Unicode"
-)
-NO_JSON = types.ErrorData(code=types.PARSE_ERROR, message="the line is not JSON")
+UNREADABLE = "a field is missing or of a wrong type, or a text is not Unicode"
 COMMAND_S, ROOTS_S = 60.0, 5.0  # A command waits for locks itself, and not that long.
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _OPENING = re.compile(r"`[^`]*` prints")  # Many clients' agents have no shell.
 _ROOTS = "roots"
 
@@ -146,38 +142,28 @@ async def _pass_requests_on(
     sender: ObjectSendStream[SessionMessage],
     send_answer: Callable[[SessionMessage], Awaitable[None]],
 ) -> None:
-    """Pass the client's messages on. A message that cannot be read is answered with an error."""
+    """Pass the client's messages on. A request that cannot be read is answered with an error, where it has a readable id."""
     async with sender:
         async for request in requests:
             if isinstance(request, SessionMessage):
                 await sender.send(request)
-                continue
-            refusal = _refuse_message(request)
-            if refusal:
-                await send_answer(SessionMessage(refusal))
+            elif (id_ := _find_refused_id(request)) is not None:
+                error = types.ErrorData(code=types.INVALID_REQUEST, message=UNREADABLE)
+                await send_answer(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=error)))
 
 
-def _refuse_message(error: Exception) -> types.JSONRPCError | None:
-    """Return the answer to a message that the SDK has refused, with the id null where it has none; None for a bad response."""
-    message: object = None
+def _find_refused_id(error: Exception) -> int | str | None:
+    """Return the id of a request that the SDK has refused, None for another message."""
     for detail in error.errors() if isinstance(error, ValidationError) else ():
         message = detail["input"]
         if detail["type"] == "json_invalid":  # Python takes half a surrogate pair, which is no valid text.
-            try:
+            with suppress(ValueError, RecursionError):
                 message = json.loads(str(message))
-            except (ValueError, RecursionError):
-                return types.JSONRPCError(jsonrpc="2.0", id=None, error=NO_JSON)
         if isinstance(message, dict):
-            break
-    fields = message if isinstance(message, dict) else {}
-    if fields.keys() & {"result", "error"}:
-        return None
-    id_ = fields.get("id")
-    if isinstance(id_, str):
-        id_ = id_ if id_.encode("utf-8", "replace").decode() == id_ else None  # It may have half a pair, too.
-    elif type(id_) is not int:
-        id_ = None
-    return types.JSONRPCError(jsonrpc="2.0", id=id_, error=UNREADABLE)
+            id_ = message.get("id")
+            is_readable = type(id_) is int or (isinstance(id_, str) and readable(id_) == id_)
+            return id_ if is_readable and not message.keys() & {"result", "error"} else None
+    return None
 
 
 async def _list_tools(_: ServerRequestContext, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -194,7 +180,7 @@ async def _call_tool(
         if params.name not in _ANSWERS:
             raise UsageError("there is no such tool", f"there are {', '.join(_ANSWERS)}")
         text, is_error = await _ANSWERS[params.name](params.arguments or {}, _folder_of(roots)), False
-    except (SubcogError, OSError) as error:
+    except (SubcogError, OSError, ValueError) as error:  # A null character is no part of a command.
         text, is_error = log.escape_controls(str(error)), True
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
@@ -230,10 +216,10 @@ def _folder_of(roots: Sequence[types.Root]) -> str:
 
 async def _recall(arguments: Arguments, folder: str) -> str:
     """Return the notes about a text, and with the first one in a folder the brief; or the past sessions about it."""
+    text = _checked_text(arguments.get("text"), "text")
     if arguments.get("sessions") is True:
-        query = _checked_text(arguments.get("text"), "text", MAX_QUERY)
-        return await _run_command(("search", "--sessions", "--", query), "", folder, in_silence=NO_SESSION)
-    block = await _run_command(("block", STDIN), _text_in(arguments), folder, in_silence=NO_ANSWER)
+        return await _run_command(("search", "--sessions", STDIN), text, folder, in_silence=NO_SESSION)
+    block = await _run_command(("block", STDIN), text, folder, in_silence=NO_ANSWER)
     head, end, notes = block.partition("\n")
     parts = [f"{_OPENING.sub('the tool show prints', head)}{end}{notes}"]
     if folder not in _briefed_folders:
@@ -254,24 +240,15 @@ async def _show(arguments: Arguments, folder: str) -> str:
 
 async def _remember(arguments: Arguments, folder: str) -> str:
     questions = arguments.get("questions") or []
-    if not isinstance(questions, list) or len(questions) > MAX_QUESTIONS:
-        raise UsageError(f"questions must be at most {MAX_QUESTIONS} texts", "leave some out")
-    options = [f"--question={_checked_text(question, 'a question', MAX_QUESTION)}" for question in questions]
-    return await _run_command(("remember", STDIN, *options), _text_in(arguments), folder)
+    if not isinstance(questions, list):
+        raise UsageError("questions must be a list of texts", "leave them out")
+    options = [f"--question={_checked_text(question, 'a question')}" for question in questions]
+    return await _run_command(("remember", STDIN, *options), _checked_text(arguments.get("text"), "text"), folder)
 
 
-def _text_in(arguments: Arguments) -> str:
-    return _checked_text(arguments.get("text"), "text", MAX_TEXT)
-
-
-def _checked_text(text: object, name: str, max_characters: int) -> str:
-    """Return a text that a model has written. Raises UsageError where it is none, too long, or not plain."""
-    if not isinstance(text, str) or not text.strip():
-        raise UsageError(f"{name} is missing or not a text", "give it in words")
-    if len(text) > max_characters:
-        raise UsageError(f"{name} has {len(text):,} characters, at most {max_characters:,} are taken", "shorten it")
-    if control := _CONTROL.search(text):
-        raise UsageError(f"{name} has the control character U+{ord(control[0]):04X}", "leave it out")
+def _checked_text(text: object, name: str) -> str:
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
+        raise UsageError(f"{name} must be a text of 1 to {MAX_TEXT:,} characters", "give it in words")
     return text
 
 
