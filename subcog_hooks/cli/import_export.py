@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from itertools import chain
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
@@ -17,7 +16,7 @@ from subcog_hooks.cli.command_table import AsUser, project_option
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal
-from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, EXIT_STORE, EXIT_USAGE, StoreCorrupt, UsageError
 from subcog_hooks.core.files import WholeFile
 from subcog_hooks.redaction.redact import describe_removed
 from subcog_hooks.store import home_files, memory_checks
@@ -73,31 +72,30 @@ def import_(
 
     Example: subcog import docs/adr --dry-run
     """
-    if origin in (catalogue.LIST, learning_runs.SESSIONS):
+    is_list = origin == catalogue.LIST
+    inputs.refuse_several({"an import": not is_list, "--json": as_json, "--jsonl": as_jsonl})
+    if is_list or origin == learning_runs.SESSIONS:
         inputs.refuse_several({f"--from {origin}": True, "--dry-run": dry_run, "--again": again, "--user": user})
-        is_list = origin == catalogue.LIST
-        inputs.refuse_several({f"--from {origin}": not is_list, "--json": as_json, "--jsonl": as_jsonl})
-        listed = import_from.list_sources(as_json=as_json, as_jsonl=as_jsonl) if is_list else None
-        raise typer.Exit(learning_runs.import_sessions(source, wait=wait) if listed is None else listed)
-    inputs.refuse_several({"an import": True, "--json": as_json, "--jsonl": as_jsonl})
-    _check_options(source, origin, trust, is_for_all=user, is_again=again)
-    options = _make_options(is_trusted=trust == USER, replace=replace, dry_run=dry_run, as_user=as_user)
+        if is_list:
+            raise typer.Exit(import_from.list_sources(as_json=as_json, as_jsonl=as_jsonl))
+        raise typer.Exit(learning_runs.import_sessions(source, wait=wait))
+    is_agents = author.is_agent() and not as_user
+    _check_options(source, origin, trust, is_for_all=user, is_again=again, is_agents=is_agents)
+    waits = is_agents and not dry_run and author.status() == PENDING
+    options = ImportOptions(trusted=trust == USER, replace=replace, dry_run=dry_run, keeps_users=is_agents, waits=waits)
     if again:
         raise typer.Exit(_import_again(options, wait=wait))
-    here = context.here()
+    here, path = context.here(), source or ""
     reading = catalogue.read_source(origin, source, import_from.surroundings()) if origin else None
     if reading is None:
-        options = import_from.options_for_path(options, source or "", here, for_all=user)
+        options = import_from.options_for_path(options, path, here, for_all=user)
     else:
         options = import_from.options_in_project(options, here)
     entry = None if dry_run else import_from.describe_import(source, origin, options)
-    with ExitStack() as opened:
-        store = opened.enter_context(context.reading() if dry_run else context.writing())
-        if store and not dry_run:
-            opened.enter_context(_report_interruption(store))
+    with context.reading() if dry_run else context.writing() as store:
         if reading is None:
             with output.track_items("reading", None) as advance:
-                report = import_from.import_path(source or "", store, options, advance)
+                report = import_from.import_path(path, store, options, advance)
         else:
             report = import_from.import_source(reading, store, options)
             import_from.print_reading(reading, source, store, dry_run=dry_run)
@@ -105,7 +103,7 @@ def import_(
             import_from.finish_import(report, store)
     _print_report(report, dry_run=dry_run)
     import_from.record_import(entry)
-    if options.is_repositorys and report.added and (source or "").lower().endswith(importing.JSONL_SUFFIXES):
+    if options.is_repositorys and report.added and path.lower().endswith(importing.JSONL_SUFFIXES):
         terminal.say(f"it lies in {safe(options.project or '')} and is about that alone; `--user` or `--trust user` lifts that")
     if options.waits and report.added + report.replaced:
         terminal.say("an agent imported that: it waits for `subcog review`")
@@ -141,42 +139,20 @@ def _import_again(options: ImportOptions, *, wait: bool) -> int:
     return EXIT_USAGE if has_problems else 0
 
 
-def _check_options(source: str | None, origin: str | None, trust: str, *, is_for_all: bool, is_again: bool) -> None:
-    if is_again:
-        if source or origin or is_for_all or trust == USER:
-            raise UsageError("--again repeats imports as they were", "give it alone, or with --dry-run")
-        return
-    if source is None and origin is None:
+def _check_options(
+    source: str | None, origin: str | None, trust: str, *, is_for_all: bool, is_again: bool, is_agents: bool
+) -> None:
+    if is_again and (source or origin or is_for_all or trust == USER):
+        raise UsageError("--again repeats imports as they were", "give it alone, or with --dry-run")
+    if not (source or origin or is_again):
         raise UsageError("nothing to import is named", "give a file or a folder, or --from; `subcog import --from list`")
-    if origin is not None and (is_for_all or trust == USER):
+    if origin and (is_for_all or trust == USER):
         hint = "leave them out: a source says whose its memories are"
         raise UsageError("--user and --trust user are for Markdown and JSONL", hint)
     if trust not in ("user", "import"):
         raise UsageError(f"--trust is {trust!r}", "expected user or import")
-
-
-def _make_options(*, is_trusted: bool, replace: bool, dry_run: bool, as_user: bool) -> ImportOptions:
-    is_agents = author.is_agent() and not as_user
-    if is_trusted and is_agents:
+    if trust == USER and is_agents:
         raise author.needs_consent("--trust user says that the person vouches for the file")
-    return ImportOptions(
-        trusted=is_trusted,
-        replace=replace,
-        dry_run=dry_run,
-        keeps_users=is_agents,
-        waits=is_agents and not dry_run and author.status() == PENDING,
-    )
-
-
-@contextmanager
-def _report_interruption(store: Store) -> Iterator[None]:
-    count_before = sum(store.counts().values())
-    try:
-        yield
-    except KeyboardInterrupt:
-        kept = pluralize(sum(store.counts().values()) - count_before, "new memory is", "new memories are")
-        terminal.say(f"interrupted: {kept} kept; the same command imports the rest")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _embed_memories(*, wait: bool) -> None:
@@ -198,9 +174,8 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     if report.removed:
         terminal.say(describe_removed(sorted(report.removed.items())))
     if report.withheld:
-        without = "would come without their cues and questions" if dry_run else "came without their cues and questions"
-        subject = f"{report.withheld} are a file's or a colleague's word"
-        terminal.say(f"{subject} and {without}: `--trust user` brings those too, if you vouch for it")
+        remark = f"{report.withheld} are a file's or a colleague's word and come without their cues and questions"
+        terminal.say(f"{remark}: `--trust user` brings those too, if you vouch for it")
     for location, content in report.first if dry_run else ():
         terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
     if dry_run and (others := report.added + report.replaced - len(report.first)) > 0:
@@ -245,8 +220,6 @@ def export(
     """
     inputs.refuse_several({"--deleted": deleted, "--project": bool(project)})
     names = author.names_of(project) if project else None
-    if names and os.path.isabs(names[0]):
-        terminal.say(f"{safe(names[0])} has no remote, so colleagues' clones are another project: give it one first")
     damage: list[StoreCorrupt] = []
     statuses = ("active",) if names else STATUSES if deleted else STATUSES[:-1]
     with context.reading() as store:
@@ -295,25 +268,17 @@ def _prepare_memories(memories: Iterable[Memory], names: tuple[str, ...] | None,
 
 
 def _write_export(file: str, memories: Iterator[Memory], damage: Sequence[StoreCorrupt]) -> int:
-    """Write the memories to a file, and return their number. An older export is replaced only as a whole.
+    """Write the memories to a file, and return their number. An older export is replaced only as a whole; a link is followed.
 
-    A link is followed. A pipe or a device is written to directly. The readable part of a damaged store goes into another file
-    beside an older export.
+    The readable part of a damaged store goes into another file beside an older export. Raises UsageError, OSError.
     """
     if os.path.exists(file) and not os.path.isfile(file):
-        with open(file, "w", encoding="utf-8", newline="\n") as out:
-            return _write_lines(out, memories)
+        raise UsageError(f"{file} is no file", "name a file, or give - for standard output")
+    count = 0
     with WholeFile(os.path.realpath(file)) as whole:
-        count = _write_lines(whole.file, memories)
+        for count, memory in enumerate(memories, 1):  # noqa: B007 - the last number is returned
+            whole.file.write(jsonl.dump(memory) + "\n")
         if damage and os.path.exists(whole.target):
             whole.target += ".salvaged"
             terminal.complain(f"subcog: {file} is left as it was; what could be read is in {whole.target}")
-    return count
-
-
-def _write_lines(out: TextIO, memories: Iterator[Memory]) -> int:
-    count = 0
-    for memory in memories:
-        out.write(jsonl.dump(memory) + "\n")
-        count += 1
     return count

@@ -173,7 +173,7 @@ def test_a_file_that_can_not_be_imported_is_named(subcog: Run) -> None:
     Path("notes.txt").write_text("hello")
     done = subcog("import", "notes.txt")
     assert (done.code, "is neither JSONL nor Markdown by its name" in done.err) == (2, True)
-    assert subcog("import", "").err.startswith("subcog: an empty name does not exist")
+    assert subcog("import", "").err.startswith("subcog: nothing to import is named")
 
 
 def test_export_writes_all_projects_but_not_what_was_forgotten(subcog: Run) -> None:
@@ -196,7 +196,7 @@ def test_dates_that_can_not_be_written_are_refused(subcog: Run) -> None:
     assert subcog("export").code == 0
 
 
-def test_export_follows_links_and_writes_to_pipes_as_they_are(subcog: Run, tmp_path: Path) -> None:
+def test_export_follows_links_and_refuses_pipes(subcog: Run, tmp_path: Path) -> None:
     subcog("remember", "text")
     (tmp_path / "target").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "target")
@@ -204,13 +204,10 @@ def test_export_follows_links_and_writes_to_pipes_as_they_are(subcog: Run, tmp_p
     assert (tmp_path / "link").is_symlink()
     assert '"content": "text"' in (tmp_path / "target").read_text()
     os.mkfifo("pipe")
-    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    assert subcog("export", "pipe").code == 0
-    assert b'"content": "text"' in os.read(reader, 1000)
-    os.close(reader)
     (tmp_path / "folder").mkdir()
-    done = subcog("export", "folder")
-    assert (done.code, "folder cannot be written: " in done.err, done.err.count("\n")) == (2, True, 1)
+    for name in ("pipe", "folder"):
+        done = subcog("export", name)
+        assert (done.code, f"{name} is no file" in done.err, done.err.count("\n")) == (2, True, 1)
     assert not (tmp_path / "folder.partial").exists()
 
 

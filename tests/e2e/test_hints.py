@@ -11,7 +11,7 @@ CHUNK = 1_000  # memories that an import writes at a time
 
 
 @posix
-def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
+def test_an_interrupted_import_keeps_what_is_stored(bare: Machine) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
     process = bare.begin("import", "-")
     signal.signal(signal.SIGINT, before)
@@ -23,7 +23,7 @@ def test_an_interrupted_import_says_how_many_it_has_kept(bare: Machine) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"interrupted: 2000 new memories are kept" in said
+    assert said.endswith(b"interrupted\n")
     assert count(bare) == 2 * CHUNK
 
 

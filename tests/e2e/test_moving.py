@@ -85,7 +85,7 @@ def test_a_colleagues_file_comes_without_its_cues(bare: Machine, shop: Path, tmp
     file = tmp_path / "team.jsonl"
     file.write_text(json.dumps(line) + "\n")
     seen = bare.run("import", str(file), "--dry-run")
-    assert b"1 are a file's or a colleague's word and would come without their cues and questions" in seen.stderr
+    assert b"1 are a file's or a colleague's word and come without their cues and questions" in seen.stderr
     bare.run("import", str(file))
     (row,) = bare.rows("export")
     assert set(fields) & set(row) == set()

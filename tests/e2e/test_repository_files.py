@@ -75,7 +75,7 @@ def test_lines_of_a_repository_are_texts_about_it(bare: Machine, victim: Path, a
     faults = [f'line 3: project is "{VICTIM}"', 'line 4: scope is "user"', 'line 5: scope is "org"']
     assert [line.partition(";")[0] for line in complaints] == [f"subcog: notes.jsonl {fault}" for fault in faults]
     assert all(f"its file lies in {OWNER}: leave it out, or give --trust user" in line for line in complaints)
-    assert b"2 are a file's or a colleague's word and came without their cues and questions" in done.stderr
+    assert b"2 are a file's or a colleague's word and come without their cues and questions" in done.stderr
     assert f"it lies in {OWNER} and is about that alone" in done.stderr.decode()
     assert_texts_alone(bare)
     assert {*owners(bare)} == {"own", "named"}
