@@ -21,7 +21,7 @@ from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.files import WholeFile, read_regular
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
@@ -33,7 +33,6 @@ from subcog_hooks.store.store import Store
 
 MAX_REASONS = 10  # for rows that were left out
 MAX_REASON_LENGTH = 300  # characters; a reason can quote a file
-MAX_LOADED = 3  # names of files that the client loads by itself
 MAX_STAMP = 256  # bytes of the stored digest of Claude Code's notes
 MAX_WATCHED = 50_000  # folders and files of an import that is repeated in the background
 
@@ -54,12 +53,8 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     unloaded = _find_unloaded(reading, path, store, options, here) if store else ImportReport()
     report.include(importing.import_reading(reading.rows, unloaded, store, options, progress))
     if loaded:
-        names = sorted(os.path.basename(file) for file in loaded)
-        more = f" and {len(names) - MAX_LOADED} more" if len(names) > MAX_LOADED else ""
-        subject = f"{', '.join(names[:MAX_LOADED])}{more} {'is' if len(names) == 1 else 'are'}"
-        report.remarks.append(
-            f"{subject} in Claude Code's context anyway: the hook gives it to other agents, and `search` finds it"
-        )
+        remark = "in Claude Code's context anyway: the hook gives it to other agents, and `search` finds it"
+        report.remarks.append(f"{remark} ({', '.join(sorted(map(os.path.basename, loaded)))})")
         report.remarks += _describe_left_out(reading)
     return report
 
@@ -154,10 +149,9 @@ def print_remarks(remarks: Sequence[str]) -> None:
 
 
 def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
-    """Return the options for a file or folder. A repository's files are about that repository alone.
+    """Return the options for a path. A repository's files are about it alone, without `--user` (for_all) and `--trust user`.
 
-    A person's `--user` and `--trust user` outweigh that. here: the current project; for_all: `--user` is given. Raises
-    UsageError.
+    Raises UsageError.
     """
     holder = importing.check_source(path)
     if holder and for_all and options.keeps_users:
@@ -185,25 +179,15 @@ def options_in_project(options: ImportOptions, here: Project | None) -> ImportOp
 def describe_import(path: str | None, source: str | None, options: ImportOptions) -> RecordedImport | None:
     """Return an import for the record, with the present state of its files; None for an import that is not repeated."""
     is_repeatable = source or os.path.isdir(path or "") or (path or "").lower().endswith(MARKDOWN_SUFFIXES)
-    entry = RecordedImport(
-        options.project or "",
-        options.root or "",
-        os.path.abspath(path) if path else "",
-        source or "",
-        options.trusted,
-        options.keeps_users,
-        options.waits,
-    )
+    place = options.project or "", options.root or "", os.path.abspath(path) if path else "", source or ""
+    entry = RecordedImport(*place, options.trusted, options.keeps_users, options.waits)
     return records.replace(entry, stamp=_compute_stamp(entry) or "") if is_repeatable else None
 
 
 def record_import(entry: RecordedImport | None) -> None:
-    """Record an import that has succeeded, so that it is repeated."""
-    try:
-        if entry:
-            home_files.record_import(context.home(), entry)
-    except StoreError as error:
-        terminal.say(f"this import will not be repeated by itself ({error.message})")
+    """Record an import that has succeeded, so that it is repeated. Raises StoreError."""
+    if entry:
+        home_files.record_import(context.home(), entry)
 
 
 def describe_place(entry: RecordedImport) -> str:
@@ -217,10 +201,9 @@ def repeat_import(entry: RecordedImport, store: Store | None, options: ImportOpt
     here = find_project(entry.root) if entry.root else None
     if entry.root and (here is None or here.root != entry.root):
         raise UsageError(f"{entry.root} is no repository any more", "its memories stay")
-    own = ImportOptions(
+    own = replace(
+        options,
         trusted=entry.trusted and not options.keeps_users,
-        replace=options.replace,
-        dry_run=options.dry_run,
         keeps_users=entry.keeps_users or options.keeps_users,
         waits=entry.waits or options.waits,
     )
@@ -258,15 +241,10 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
 
 
 def _may_repeat_unasked(entry: RecordedImport) -> bool:
-    """Return whether the background may repeat an import.
-
-    A linked worktree can be on any branch. With `--trust user` or `--user` the person has vouched for a repository's files as
-    they were, not as they are.
-    """
     here = find_project(entry.root) if entry.root else None
     if here and is_linked_worktree(here):
-        return False
-    is_vouched = entry.trusted or not entry.root
+        return False  # It can be on any branch.
+    is_vouched = entry.trusted or not entry.root  # The person has vouched for a repository's files as they were.
     return not (is_vouched and find_project(entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)))
 
 
@@ -323,7 +301,6 @@ def import_claude_notes(home: Home) -> ImportReport | None:
     with suppress(OSError):
         if read_regular(home.claude_notes, MAX_STAMP).decode("utf-8", "replace") == stamp:
             return None
-    _write_stamp(home, "")  # Cleared first, so that a failed import is repeated.
     reading = claude.read_claude_memory(config)
     setting = context.settings()[author.AGENT_SETTING]
     for _, row in reading.rows:
@@ -338,13 +315,9 @@ def import_claude_notes(home: Home) -> ImportReport | None:
         report = reading.find_absence(store, options)
         report = importing.import_reading(reading.rows, report, store, options, lambda _: None)
         finish_import(report, store)
-    _write_stamp(home, stamp or "")
-    return report
-
-
-def _write_stamp(home: Home, stamp: str) -> None:
     with suppress(OSError), WholeFile(home.claude_notes) as whole:  # On a full disk, the next run imports again.
-        whole.file.write(stamp)
+        whole.file.write(stamp or "")
+    return report
 
 
 def _sum_up(reports: Sequence[ImportReport]) -> str:
