@@ -3,7 +3,7 @@
 `subcog enrich`: let a language model write the questions that memories answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from typer import Argument, Option
@@ -15,18 +15,8 @@ from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions
 from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING, CallBudget, CheckedQuestions
 from subcog_hooks.cli.review import settle
 from subcog_hooks.cli.terminal import context, inputs, output
-from subcog_hooks.cli.terminal.output import (
-    ACCENT,
-    DIM,
-    count_memories,
-    day,
-    nothing_found,
-    pluralize,
-    redact_line,
-    safe,
-    terminal,
-)
-from subcog_hooks.core.errors import ProviderError, UsageError
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, count_memories, day, nothing_found, pluralize, safe, terminal
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.learn import learning as sessions
 from subcog_hooks.learn.proposals import LearningOptions, Proposal, WrittenProposal, is_from_session, session_id
 from subcog_hooks.learn.transcript_files import TranscriptFile
@@ -39,45 +29,34 @@ from subcog_hooks.store.state import State
 OUTCOMES = {"deleted": "forgotten", "active": "restored", "superseded": "superseded"}  # by the new status
 
 
-def undo_noted(name: str) -> None:
-    """Forget the noted memories that a day, a session or an id names; memories that they superseded come back.
+def _undo_noted(name: str) -> None:
+    """Forget the noted memories of a day, a session or an id, or of its beginning; memories that they superseded come back.
 
     Their rows stay read, and forgotten memories are not proposed again. Raises StoreError, UsageError, ConfigError.
     """
     with context.open_state() as state:
-        ids = [id_ for (id_,) in state.run("SELECT memory FROM noted")]
-        stored_ms = dict(state.run("SELECT memory, stored_at FROM proposed WHERE memory IN (SELECT memory FROM noted)"))
-        with context.reading() as readable:
-            stored = readable.by_ids(ids).values() if readable else ()
-        undone = find_named([memory for memory in stored if memory.status != "deleted"], stored_ms, name)
-        if not undone:
-            raise nothing_found(f"nothing noted automatically is of {safe(name)}; `subcog forget ID` forgets any memory")
-        with context.writing() as store:
-            settlement = settle(store, undo_changes(undone, [*store.all(("superseded",))]), "taken back")
-            for memory in settlement.after:
-                terminal.result(f"{OUTCOMES[memory.status]}  {memory.id}  {redact_line(memory.content)}")
-
-
-def find_named(noted: Sequence[Memory], stored_ms: Mapping[str, int], name: str) -> list[Memory]:
-    """Return the memories stored on a day, learned from a session, or with an id; beginnings of ids will do.
-
-    stored_ms: when each was stored. Raises UsageError.
-    """
+        stored_ms = dict(state.run("SELECT memory, ifnull(stored_at, 0) FROM noted LEFT JOIN proposed USING (memory)"))
+    with context.reading() as readable:
+        stored = readable.by_ids(list(stored_ms)).values() if readable else ()
+    noted = [memory for memory in stored if memory.status != "deleted"]
     date = day(now_ms()) if name == "today" else name
-    if of_day := [memory for memory in noted if day(stored_ms.get(memory.id, 0)) == date]:
-        return of_day
-    ids = {id_ for memory in noted for id_ in (memory.id, session_id(memory)) if name and id_.startswith(name)}
-    if len(ids) > 1 and name not in ids:
-        raise UsageError(f"{safe(name)} begins {len(ids)} ids", "give more of it")
-    chosen = {name} if name in ids else ids
-    return [memory for memory in noted if chosen & {memory.id, session_id(memory)}]
+    undone = [memory for memory in noted if day(stored_ms[memory.id]) == date]
+    if not undone:
+        ids = {id_ for memory in noted for id_ in (memory.id, session_id(memory)) if name and id_.startswith(name)}
+        if len(ids) > 1 and name not in ids:
+            raise UsageError(f"{safe(name)} begins {len(ids)} ids", "give more of it")
+        chosen = {name} if name in ids else ids
+        undone = [memory for memory in noted if chosen & {memory.id, session_id(memory)}]
+    if not undone:
+        raise nothing_found(f"nothing noted automatically is of {safe(name)}; `subcog forget ID` forgets any memory")
+    with context.writing() as store:
+        settlement = settle(store, _undo_changes(undone, store.all(("superseded",))), "taken back")
+        for memory in settlement.after:
+            terminal.result(f"{OUTCOMES[memory.status]}  {memory.id}  {output.redact_line(memory.content)}")
 
 
-def undo_changes(undone: Sequence[Memory], superseded: Sequence[Memory]) -> dict[str, dict[str, object]]:
-    """Return the changes by id that forget memories and give their predecessors back their place.
-
-    A predecessor whose successor's successor stays is superseded by that.
-    """
+def _undo_changes(undone: Sequence[Memory], superseded: Iterable[Memory]) -> dict[str, dict[str, object]]:
+    """Return the changes by id that forget memories, and give their predecessors back their place or a remaining successor."""
     successors = {memory.id: memory.superseded_by for memory in undone}
     changes: dict[str, dict[str, object]] = {}
     for memory in superseded:
@@ -107,9 +86,7 @@ def learn(
     undo: Annotated[
         str | None,
         Option(
-            "--undo",
-            metavar="DAY|SESSION|ID",
-            help="Take back memories noted automatically: of a day, of a session, or a single one.",
+            "--undo", metavar="DAY|SESSION|ID", help="Take back memories noted automatically: of a day, of a session, or one."
         ),
     ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Forget without a question.")] = False,
@@ -126,7 +103,7 @@ def learn(
         if (forget and undo is not None) or any((transcripts, file, since, dry_run, as_json, as_jsonl, use_llm is not None)):
             raise UsageError(f"{'--forget' if forget else '--undo'} takes back what came from sessions", "give it alone")
         if undo is not None:
-            undo_noted(undo)
+            _undo_noted(undo)
         else:
             _forget_sessions(is_sure=yes)
         return
@@ -137,7 +114,10 @@ def learn(
     files, waiting = learning_runs.find_idle_transcripts(transcripts, file)
     if file is None:
         files = [transcript for transcript in files if transcript.changed >= options.since]
-    learning_runs.print_unread(files, waiting, transcripts or learning_runs.clients_folder())
+    if waiting:
+        terminal.say(f"left for later: {pluralize(waiting, 'session')}, not idle for three hours yet")
+    elif not files:
+        terminal.say(f"{safe(transcripts or learning_runs.clients_folder())} has no session of that time")
     with learning_runs.open_store_and_state(dry_run=dry_run) as (store, state):
         with output.track_items("reading", sum(transcript.size for transcript in files)) as advance:
             report = sessions.learn(files, store, state, options, advance)
@@ -162,13 +142,11 @@ def learn(
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
     settings = context.settings()
-    if use_llm is False or (use_llm is None and not settings[LLM_LEARNS]):
+    if use_llm:
+        return memory_questions.require_provider(settings)
+    if use_llm is False or not settings[LLM_LEARNS]:
         return None
     provider = providers.background_provider(settings, context.home())
-    if provider is None and use_llm:
-        raise ProviderError("llm.at_rest is none", "choose who is asked: `subcog config set llm.at_rest claude`")
-    if use_llm:
-        memory_questions.require_calls(settings)
     if provider is None:
         terminal.say(f"{LLM_LEARNS} is true, but llm.at_rest is none: no model is asked")
     return provider
@@ -235,10 +213,7 @@ def enrich(
     Example: subcog enrich --limit 8 --dry-run
     """
     settings = context.settings()
-    provider = providers.background_provider(settings, context.home())
-    if provider is None:
-        raise ProviderError("llm.at_rest is none", "choose who writes: `subcog config set llm.at_rest claude`")
-    memory_questions.require_calls(settings)
+    provider = memory_questions.require_provider(settings)
     with context.open_state() as state:
         calls, memories = CallBudget(provider, state, settings), _find_memories(ids, state)
         texts = memory_questions.disclose(memories, limit)

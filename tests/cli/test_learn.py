@@ -175,7 +175,7 @@ def test_where_nothing_lies_the_folder_is_named(subcog: Run, sessions: Path, tmp
     assert f"{tmp_path / 'empty'} has no session" in subcog("learn", "--transcripts", str(tmp_path / "empty")).err
     for option in ("--transcripts", "--session"):
         refused = subcog("learn", option, "")
-        assert (refused.code, "an empty name is no f" in refused.err) == (2, True)
+        assert (refused.code, "'' is no f" in refused.err) == (2, True)
 
 
 def test_secrets_and_private_spans_are_not_proposed(subcog: Run, sessions: Path) -> None:

@@ -58,31 +58,25 @@ def find_idle_transcripts(
     if file is not None:
         transcript_file = transcript_files.transcript_at(os.path.abspath(file))
         if transcript_file is None:
-            raise UsageError(f"{file or 'an empty name'} is no file", "name a transcript: subcog learn --session FILE")
+            raise UsageError(f"{file!r} is no file", "name a transcript: subcog learn --session FILE")
         return [transcript_file], 0
-    found_files = _find_all_transcripts(folder, report_error)
+    if folder is not None:
+        if not os.path.isdir(folder):
+            raise UsageError(f"{folder!r} is no folder", "name the folder of the transcripts, as --transcripts DIR")
+        found_files = transcript_files.find_transcripts(os.path.abspath(folder), report_error)
+    else:
+        left_out, clients = names_in(CLIENTS_LEFT_OUT), (CLAUDE, *LEARNED_CLIENTS)
+        if unknown := next((name for name in left_out if name not in clients), ""):
+            raise ConfigError(f"{CLIENTS_LEFT_OUT} has {safe(unknown)!r}", f"the clients are {', '.join(clients)}")
+        names = [name for name in LEARNED_CLIENTS if name not in left_out]
+        found_files = transcript_files.find_client_transcripts(names, report_error)
+        if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
+            found_files += transcript_files.find_transcripts(path, report_error)
+        found_files.sort(key=lambda file: (file.changed, file.path))
     now = now_ms()
     # `abs`, as a time in the future comes from a wrong clock.
     idle = [candidate for candidate in found_files if abs(now - candidate.changed) >= transcript_files.IDLE_MS]
     return idle, len(found_files) - len(idle)
-
-
-def _find_all_transcripts(folder: str | None, report_error: Callable[[OSError], None]) -> list[TranscriptFile]:
-    """Return all transcripts of a folder, of the clients' without one. Raises UsageError, ConfigError."""
-    if folder is not None:
-        path = os.path.abspath(folder)
-        if not folder or not os.path.isdir(path):
-            hint = "name the folder of the transcripts, as --transcripts DIR"
-            raise UsageError(f"{path if folder else 'an empty name'} is no folder", hint)
-        return transcript_files.find_transcripts(path, report_error)
-    left_out, clients = names_in(CLIENTS_LEFT_OUT), (CLAUDE, *LEARNED_CLIENTS)
-    if unknown := next((name for name in left_out if name not in clients), ""):
-        raise ConfigError(f"{CLIENTS_LEFT_OUT} has {safe(unknown)!r}", f"the clients are {', '.join(clients)}")
-    names = [name for name in LEARNED_CLIENTS if name not in left_out]
-    found_files = transcript_files.find_client_transcripts(names, report_error)
-    if CLAUDE not in left_out and os.path.isdir(path := clients_folder()):
-        found_files += transcript_files.find_transcripts(path, report_error)
-    return sorted(found_files, key=lambda file: (file.changed, file.path))
 
 
 def clients_folder() -> str:
@@ -132,11 +126,11 @@ def open_store_and_state(*, dry_run: bool) -> Iterator[tuple[Store | None, State
 
 def learn_in_background(home: Home, pace: Pace) -> str:
     """Learn from finished sessions and return a summary, "" for nothing new. Raises SubcogError."""
-    if not any(map(os.path.isdir, (clients_folder(), *(client.data.folder_path for client in LEARNED_CLIENTS.values())))):
-        return ""
     transcripts, _ = find_idle_transcripts(
         None, None, lambda error: log.write_line(home, f"learning at rest: {error.filename} cannot be read: {error.strerror}")
     )
+    if not transcripts:
+        return ""
     with context.writing() as store, context.open_state() as state:
         report = sessions.learn(transcripts, store, state, options_of_settings(None, dry_run=False), lambda _: None, pace)
         if report.proposed:
@@ -196,14 +190,6 @@ def _redact_and_cut(text: str, max_chars: int) -> str:
     return redact_line(text)[:max_chars]
 
 
-def print_unread(transcripts: Sequence[TranscriptFile], waiting: int, folder: str) -> None:
-    """Print that a folder has no transcripts, or how many sessions are not over yet."""
-    if not transcripts and not waiting:
-        terminal.say(f"{safe(folder)} has no session of that time")
-    elif waiting:
-        terminal.say(f"left for later: {pluralize(waiting, 'session')}, not idle for three hours yet")
-
-
 def print_problems(problems: Sequence[str]) -> None:
     """Print the first problems of reading and storing."""
     for problem in problems[:MAX_SHOWN_FAULTS]:
@@ -258,21 +244,17 @@ def read_with_progress(store: EpisodeStore, transcripts: Sequence[TranscriptFile
     """Read transcripts under a bar, the newest first, and let index and provisional vectors follow. Raises StoreError."""
     newest_first = transcripts[::-1]
     with output.track_items("reading sessions", sum(file.size for file in newest_first)) as advance:
-        report = _read(store, newest_first, advance)
-    _follow(store)
-    return report
+        return _read(store, newest_first, advance)
 
 
 def _read(
     store: EpisodeStore, transcripts: Sequence[TranscriptFile], advance: Callable[[int], None], pace: Pace = FULL_PACE
 ) -> ReadingReport:
-    return SessionReader(store, names_in(LEFT_OUT)).read(transcripts, advance, pace)
-
-
-def _follow(store: EpisodeStore) -> None:
+    report = SessionReader(store, names_in(LEFT_OUT)).read(transcripts, advance, pace)
     context.index_of(store)
     with suppress(ExtensionMissing, ModelError, StoreError):
         context.vectors_of(store, PACKAGED).close()
+    return report
 
 
 def follow_in_background(home: Home, pace: Pace) -> str:
@@ -290,7 +272,6 @@ def follow_in_background(home: Home, pace: Pace) -> str:
         if keep != NOT_READ:
             transcripts, _ = find_idle_transcripts(None, None, lambda error: log.write_line(home, f"past sessions: {error}"))
             report = _read(store, transcripts, lambda _: None, pace)
-            _follow(store)
     for problem in report.problems[:MAX_SHOWN_FAULTS]:
         log.write_line(home, f"past sessions: {problem}")
     parts = [f"{pluralize(report.sessions, 'session')} read"] if report.sessions else []

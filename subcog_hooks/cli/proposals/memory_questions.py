@@ -203,6 +203,15 @@ def require_calls(settings: Settings) -> None:
         raise ProviderError(f"{CALLS_SETTING} is 0, so no model is asked", f"raise it: `subcog config set {CALLS_SETTING} 50`")
 
 
+def require_provider(settings: Settings) -> Provider:
+    """Return the provider of `llm.at_rest`. Raises ProviderError where none is chosen, or no call is allowed."""
+    provider = providers.background_provider(settings, context.home())
+    if provider is None:
+        raise ProviderError("llm.at_rest is none", "choose who is asked: `subcog config set llm.at_rest claude`")
+    require_calls(settings)
+    return provider
+
+
 def find_without_questions(store: Store, state: State) -> list[Memory]:
     """Return the memories without questions that no model was asked about yet, the newest first."""
     asked = dict(state.run("SELECT memory, content_hash FROM asked_texts"))
