@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,24 +16,16 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, NoMemory, UsageError
 from subcog_hooks.core.files import working_folder
 from subcog_hooks.core.paths import find_agent
 from subcog_hooks.episodes import episode_store
-from subcog_hooks.episodes.episode_store import (
-    SAID,
-    EpisodeStore,
-    Exchange,
-    frame,
-    make_exchange,
-    open_exchange,
-    render_exchange,
-)
+from subcog_hooks.episodes.episode_store import SAID, EpisodeStore, Exchange, frame, make_exchange, open_exchange
 from subcog_hooks.recall.candidates import Request
 from subcog_hooks.recall.hits import Answer
 from subcog_hooks.recall.search import correct_words
-from subcog_hooks.store.store_reader import Filter, audience_of, audiences_of
+from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.store_reader import audience_of, audiences_of
 from subcog_hooks.text.sanitise import cut
 
 SHOWN = 5  # episodes, without `-n`
 MAX_LINE = 150  # characters of each text in a line
-NONE_READ = "no past session is searchable yet"
 READ_THEM = "`subcog import --from sessions` reads those of your agents; nothing is sent"
 OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "explain")  # options
 
@@ -54,7 +46,16 @@ def run_search(options: SearchOptions) -> int:
     _require_fitting(options)
     settings = context.settings(obeys_variables=True)
     text = inputs.text_of(options.query)
-    scope = _scope_of(options)
+    scope = context.filter_of_options(
+        namespaces=(),
+        tags=(),
+        paths=inputs.files_of(options.path, context.root_of(options.project)),
+        project_name=options.project,
+        all_projects=options.all_projects,
+        since=inputs.parse_since(options.since),
+    )
+    if scope.audiences and not options.project:
+        scope = records.replace(scope, audiences=(*scope.audiences, *folder_audience()))
     count = options.limit or SHOWN
     request = Request(text, scope, mode=options.mode, correct=correct_words)
     started = time.perf_counter()
@@ -64,12 +65,10 @@ def run_search(options: SearchOptions) -> int:
         answer, exchanges = Answer([], ()), []
         if store and text.strip():
             answer = answer_page(store, settings, count, (options.page - 1) * count, request, fast=options.fast)
-            exchanges = _exchanges_of(answer, store)
+            exchanges = _exchanges_of([hit.memory for hit in answer.hits], store)
         elif store:
-            exchanges = [
-                make_exchange(memory, store.details_of([memory.id]).get(memory.id)) for memory in store.select(scope, count)
-            ]
-    note = answer.note or ("" if store else f"{NONE_READ}; {READ_THEM}")
+            exchanges = _exchanges_of(store.select(scope, count), store)
+    note = answer.note or ("" if store else f"no past session is searchable yet; {READ_THEM}")
     _print_found(options, text, answer, exchanges, note, (time.perf_counter() - started) * 1000)
     return 0 if exchanges else EXIT_NOTHING_FOUND
 
@@ -84,35 +83,20 @@ def _require_fitting(options: SearchOptions) -> None:
         raise UsageError("no query was given", "for instance: subcog search --sessions how did we fix the login")
 
 
-def _scope_of(options: SearchOptions) -> Filter:
-    scope = context.filter_of_options(
-        namespaces=(),
-        tags=(),
-        paths=inputs.files_of(options.path, context.root_of(options.project)),
-        project_name=options.project,
-        all_projects=options.all_projects,
-        since=inputs.parse_since(options.since),
-    )
-    if scope.audiences and not options.project:
-        return records.replace(scope, audiences=(*scope.audiences, *folder_audience()))
-    return scope
-
-
 def folder_audience() -> tuple[str, ...]:
     """Return the audience of the sessions in this folder, where it is in no project."""
     folder = "" if context.here() else working_folder()
     return (audience_of("project", folder),) if folder else ()
 
 
-def _exchanges_of(answer: Answer, store: EpisodeStore) -> list[Exchange]:
-    details = store.details_of([hit.memory.id for hit in answer.hits])
-    return [make_exchange(hit.memory, details.get(hit.memory.id)) for hit in answer.hits]
+def _exchanges_of(memories: Sequence[Memory], store: EpisodeStore) -> list[Exchange]:
+    details = store.details_of([memory.id for memory in memories])
+    return [make_exchange(memory, details.get(memory.id)) for memory in memories]
 
 
 def _batch_fields(store: EpisodeStore | None, answer: Answer) -> dict[str, object]:
-    exchanges = _exchanges_of(answer, store) if store else []
-    fields = {"degraded": answer.is_degraded, "note": answer.note}
-    return {**fields, "results": [exchange.fields() for exchange in exchanges]}
+    exchanges = _exchanges_of([hit.memory for hit in answer.hits], store) if store else []
+    return {"degraded": answer.is_degraded, "note": answer.note, "results": [exchange.fields() for exchange in exchanges]}
 
 
 def _print_found(
@@ -125,8 +109,9 @@ def _print_found(
             "degraded": answer.is_degraded,
             "note": note or None,
             "elapsed_ms": round(elapsed_ms, 1),
+            "results": [exchange.fields() for exchange in exchanges],
         }
-        terminal.json({**fields, "results": [exchange.fields() for exchange in exchanges]}, indent=1)
+        terminal.json(fields, indent=1)
         return
     if note:
         terminal.say(note)
@@ -162,11 +147,9 @@ def show_episode(id_or_prefix: str, *, as_json: bool) -> None:
             raise NoMemory(f"{memory.id} is of another project", "the person can show it")
         exchange = open_exchange(store, memory)
     if not as_json:
-        terminal.result(render_exchange(exchange))
+        terminal.result(episode_store.render_exchange(exchange))
         return
     around = [other for other in (exchange.before, exchange.after) if other]
-    rows = [*exchange.rows, *(row for other in around for row in other.rows)]
+    rows = [row for shown in (exchange, *around) for row in shown.rows]
     failures = [{"error": key, "gone_after": fix or None} for key, fix in exchange.failures]
-    terminal.json(
-        {**exchange.fields(), "rows": rows, "failures": failures, "around": [neighbour.fields() for neighbour in around]}
-    )
+    terminal.json({**exchange.fields(), "rows": rows, "failures": failures, "around": [other.fields() for other in around]})
