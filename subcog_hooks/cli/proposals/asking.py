@@ -20,14 +20,7 @@ from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.learn import learning, proposals, quoting, transcript, transcript_files, turn_scores
 from subcog_hooks.learn.learning import SUPERSEDED
-from subcog_hooks.learn.proposals import (
-    LearningOptions,
-    LearningReport,
-    WrittenProposal,
-    is_from_session,
-    is_written_by_model,
-    session_id,
-)
+from subcog_hooks.learn.proposals import LearningOptions, WrittenProposal, is_from_session, is_written_by_model, session_id
 from subcog_hooks.learn.quoting import QuotedMemory, ShownTurn
 from subcog_hooks.learn.transcript_files import TranscriptFile, name_session
 from subcog_hooks.learn.turn_scores import NAMESPACES, WORK_STATE
@@ -53,7 +46,9 @@ class AskingReport:
     has replaced.
     """
 
-    stored: LearningReport = field(default_factory=LearningReport)  # faults, and secrets removed before storing
+    stored: proposals.LearningReport = field(
+        default_factory=proposals.LearningReport
+    )  # faults, and secrets removed before storing
     asked: int = 0
     unusable: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
@@ -155,8 +150,7 @@ class _AskingRun:
         except SubcogError:
             raise
         except Exception as error:  # noqa: BLE001 - one file must not cost the others
-            cause = error.strerror if isinstance(error, OSError) else f"an internal error: {type(error).__name__}"
-            self.report.stored.problems.append(f"{file.path} cannot be read: {cause}")
+            self.report.stored.problems.append(f"{file.path} cannot be read: {type(error).__name__}: {error}")
             return
         since = self._options.since
         recent = [turn for turn in reading.turns if not turn.at_ms or turn.at_ms >= since]
@@ -258,8 +252,14 @@ class _AskingRun:
         store = None if self._options.dry_run else store
         self.report.repeated += 1
         if proposal.written.quote in repeat.content and repeat.status == PENDING:
+
+            def add_questions(memory: Memory) -> Memory:
+                stored = [question.text for question in memory.questions]
+                new = [text for text in proposal.written.questions if text not in stored]
+                return memory.with_changes(questions=with_written(memory, new)[:MAX_QUESTIONS])
+
             if store:
-                store.modify([repeat.id], partial(_add_questions, proposal.written.questions))
+                store.modify([repeat.id], add_questions)
             return
         is_shown_again = (  # Another session has led to the same words of the agent.
             proposal.quotes_agent
@@ -349,13 +349,6 @@ def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> M
     return None
 
 
-def _add_questions(questions: Sequence[str], memory: Memory) -> Memory:
-    if memory.status != PENDING:
-        return memory
-    new = [text for text in questions if text not in [asked.text for asked in memory.questions]]
-    return memory.with_changes(questions=with_written(memory, new)[:MAX_QUESTIONS])
-
-
 def disclose(provider: Provider, files: Sequence[TranscriptFile]) -> None:
     """Print, before anything is sent, the content and the receiver."""
     receiver = f"{safe(provider.name)} ({safe(provider.model)})"
@@ -380,10 +373,7 @@ def print_report(report: AskingReport, *, dry_run: bool) -> None:
 
 
 def ask_in_background(home: Home, pace: Pace) -> str:
-    """Ask the model of `llm.at_rest` about finished sessions, where the setting says so. Raises SubcogError.
-
-    Return a summary, "" for nothing done.
-    """
+    """Ask the model of `llm.at_rest` about finished sessions, and return a summary, "" for nothing done. Raises SubcogError."""
     settings = context.settings()
     provider = providers.background_provider(settings, home) if settings[LLM_LEARNS] else None
     if provider is None:

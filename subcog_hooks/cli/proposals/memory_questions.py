@@ -236,10 +236,7 @@ def ask_about(texts: Texts, calls: CallBudget, pace: Pace = FULL_PACE) -> Iterat
 
 
 def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions:
-    """Store valid questions, and record that the memory was asked about. Return the stored ones.
-
-    Raises StoreError, InvalidMemory.
-    """
+    """Store valid questions, and record that the memory was asked about; none where its text has changed. Raises StoreError."""
 
     def is_unchanged(stored: Memory) -> bool:
         return stored.content_hash == checked.memory.content_hash and stored.status == "active"
@@ -252,22 +249,15 @@ def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions
         memory = store.by_ids([checked.memory.id]).get(checked.memory.id)
         if memory is None or not is_unchanged(memory):
             checked = checked._replace(kept=(), dropped=checked.dropped + Counter({CHANGED: len(checked.kept)}))
-        elif after := amend(memory, add_questions, store, []):
+        elif amend(memory, add_questions, store, []):
             context.update_index_and_vectors(store)
-            answered = [question.text for question in after.questions]
-            checked = checked._replace(kept=tuple(text for text in checked.kept if text in answered))
-        else:
-            checked = checked._replace(kept=())
     values = (checked.memory.id, checked.memory.content_hash)
     state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", values)  # with any result
     return checked
 
 
 def enrich_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Let the model of `llm.at_rest` write questions for new memories, where the setting says so. Raises SubcogError.
-
-    Return a summary, "" for nothing done. It ends at the daily limit, or where the model fails.
-    """
+    """Let the model of `llm.at_rest` write questions for new memories. Return a summary, "" for none. Raises SubcogError."""
     settings = context.settings()
     provider = providers.background_provider(settings, home) if settings[ENRICH] else None
     if provider is None or not context.has_store(home):
@@ -305,15 +295,29 @@ def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
     if not context.has_store(home):
         return ""
     with context.open_state() as state:
-        if learned.take_teaching(state, now_ms()):
-            sql = "SELECT id FROM verdicts WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL"
-            recorded = {id_ for (id_,) in state.run(sql)}  # The other prompts are gone, and so are their questions.
-            learned.forget_lessons(state, recorded)
-            _forget(recorded)
-            if context.settings()[LEARN]:
-                return _teach(state, pace)
+        if not learned.take_teaching(state, now_ms()):
+            return ""
+        sql = "SELECT id FROM verdicts WHERE json_valid(record) AND json_extract(record, '$.prompt') IS NOT NULL"
+        recorded = {id_ for (id_,) in state.run(sql)}  # The other prompts are gone, and so are their questions.
+        learned.forget_lessons(state, recorded)
+        _forget(recorded)
+        if not context.settings()[LEARN]:
             forget_all(state)
-        return ""
+            return ""
+        by_memory = _open_lessons(past_runs.find_latest(state, MAX_VERDICTS), state)
+        opened = [(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]
+        checksum = zlib.crc32(repr(opened).encode())
+        if not opened or learned.find_progress(state).taught_stamp == checksum:
+            return ""
+        taught: set[str] = set()
+        for memory, prompts in by_memory:
+            if not pace.goes_on():
+                break
+            if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
+                taught.add(prompt)
+        else:
+            learned.note_progress(state, taught_stamp=checksum)
+        return f"{len(taught)} learned" if taught else ""
 
 
 def forget_all(state: State | None) -> None:
@@ -337,23 +341,6 @@ def _forget(recorded: AbstractSet[str]) -> None:
         with context.writing() as store:
             store.modify(stale, without)
             context.update_index_and_vectors(store)
-
-
-def _teach(state: State, pace: Pace) -> str:
-    recorded = past_runs.find_latest(state, MAX_VERDICTS)
-    by_memory = _open_lessons(recorded, state)
-    checksum = zlib.crc32(repr([(memory.id, [prompt.id for prompt in prompts]) for memory, prompts in by_memory]).encode())
-    if not by_memory or learned.find_progress(state).taught_stamp == checksum:
-        return ""
-    taught: set[str] = set()
-    for memory, prompts in by_memory:
-        if not pace.goes_on():
-            break
-        if prompt := _teach_memory(memory, [prompt for prompt in prompts if prompt.id not in taught][:MAX_PROMPTS], state):
-            taught.add(prompt)
-    else:
-        learned.note_progress(state, taught_stamp=checksum)
-    return f"{len(taught)} learned" if taught else ""
 
 
 def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: State) -> str:
