@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import json
 import os
-import re
 import secrets
 import socketserver
 import sys
@@ -44,7 +43,6 @@ MAX_MASKED = 4_000  # characters of a text that are searched for secrets; fewer 
 MAX_CARD, MIN_CARD = 4_000, 120  # characters of a card's text: fewer where there are many cards
 CARD_CHARACTERS = 1_600_000  # of the texts of all cards of a file
 TITLE = "subcog report"
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -75,13 +73,12 @@ class Page:
         self, about: str, figures: Sequence[tuple[str, str]], cards: Sequence[Card], *, is_served: bool = False
     ) -> None:
         self._is_served = is_served
-        sentence = _DATE.sub(r"<time>\g<0></time>", html_text(about))
         pairs = "".join(f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>" for name, value in figures)
         max_chars = MAX_CARD if is_served else max(MIN_CARD, min(MAX_CARD, CARD_CHARACTERS // max(1, len(cards))))
         rows = [list(card_fields(card, max_chars).values()) for card in cards]
         data = to_json({"served": is_served, "names": Card._fields, "cards": rows}).replace("<", "\\u003c")
         self._body = (
-            f"<header><h1>{TITLE}</h1><p>{sentence}</p></header>\n"
+            f"<header><h1>{TITLE}</h1><p>{html_text(about)}</p></header>\n"
             f'<dl class="figures">{pairs}</dl>\n<h2>Memories</h2>\n'
             f'<section id="memories"></section><script type="application/json" id="data">{data}</script>'
         )

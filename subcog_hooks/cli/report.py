@@ -13,9 +13,8 @@ from rich.console import RenderableType
 from rich.text import Text
 from typer import Option
 
-from subcog_hooks.cli import background_jobs, doctor_memories
+from subcog_hooks.cli import background_jobs, doctor_memories, page
 from subcog_hooks.cli.doctor_memories import Inventory
-from subcog_hooks.cli.page import Page, make_cards, write_page
 from subcog_hooks.cli.results import figures_table, plain_table
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, pluralize, redact_line, safe, terminal
@@ -23,18 +22,14 @@ from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import classifier, detector
-from subcog_hooks.intent.keywords import HYBRID, KEYWORD, LLM
-from subcog_hooks.llm.ask import DISCONNECTED, ERROR, SUCCESS, TIMEOUT
 from subcog_hooks.store import past_runs
 from subcog_hooks.store.memory import Memory, now_ms
-from subcog_hooks.store.past_runs import LOOK_OUTCOMES, Counter, Histogram
-from subcog_hooks.store.state import BUCKETS
+from subcog_hooks.store.past_runs import Counter, Histogram
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.verdicts import (
     INJECTED_TOTAL,
     MAX_VERDICTS,
     OPENED_TOTAL,
-    OUTCOMES,
     POINTED_TOTAL,
     SECOND_LOOKS_TOTAL,
     SPOKE,
@@ -43,135 +38,82 @@ from subcog_hooks.store.verdicts import (
 )
 from subcog_hooks.text.sanitise import cut
 
-COUNTER, HISTOGRAM = "counter", "histogram"
-
 
 class Family(NamedTuple):
-    """A metric. label: "" for none; values: the label's values that are shown from the start."""
+    """A metric. label: "" for none."""
 
     name: str
     help: str
     label: str = ""
-    values: tuple[str, ...] = ("",)
-    kind: str = COUNTER
+    kind: str = "counter"
 
 
-ENDS_OF_WAIT = (classifier.BY_DEADLINE, classifier.BY_SETTING)
 FAMILIES = (
     Family(classifier.STARTED, "Calls of an LLM that were started."),
-    Family(classifier.COMPLETED, "Calls of an LLM by how they ended.", "status", (SUCCESS, ERROR, TIMEOUT, DISCONNECTED)),
-    Family(classifier.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason", ENDS_OF_WAIT),
-    Family(
-        detector.DURATION,
-        "How long it took to tell what a prompt asks for, by who told it.",
-        "source",
-        (KEYWORD, LLM, HYBRID),
-        HISTOGRAM,
-    ),
-    Family(VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome", OUTCOMES),
+    Family(classifier.COMPLETED, "Calls of an LLM by how they ended.", "status"),
+    Family(classifier.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason"),
+    Family(detector.DURATION, "How long it took to tell what a prompt asks for, by who told it.", "source", "histogram"),
+    Family(VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome"),
     Family(INJECTED_TOTAL, "Memories that were handed over."),
     Family(POINTED_TOTAL, "Lines that pointed the agent at a memory."),
     Family(OPENED_TOTAL, "Memories that the agent opened from a line."),
-    Family(SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome", LOOK_OUTCOMES),
+    Family(SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome"),
 )
 
 
-class Usage:
-    """The statistics of verdicts.
+class Activity:
+    """The activity of the hook, from the state and the marks of a store.
 
-    since: time of the first verdict, None without any; prompts: number submitted; outcomes: prompts by outcome, the most
-    frequent first; with_lines: prompts that got a line; injected, units: memories and UTF-16 units handed over with prompts;
-    given_ids: of all memories handed over; latency_ms: by event, the number of runs and three percentiles.
+    by_family: a family's metrics by label value, those counted so far; since: time of the first verdict, None without any;
+    prompts: number submitted; outcomes: prompts by outcome, the most frequent first; with_lines: prompts that got a line;
+    injected, units: memories and UTF-16 units handed over with prompts; bad: memories marked as wrong; latency_ms: by event,
+    the number of runs and three percentiles; cut_off: runs cut off.
     """
 
-    def __init__(self, past_verdicts: Sequence[RecordedVerdict]) -> None:
-        self.since = min((verdict.at_ms for verdict in past_verdicts), default=None)
-        asked = [verdict for verdict in past_verdicts if verdict.event == PROMPT_EVENT]
+    def __init__(self, home: Home, store: Store | None) -> None:
+        """Read the activity. Raises StoreError."""
+        self.by_family: dict[str, dict[str, Counter | Histogram]] = {family.name: {} for family in FAMILIES}
+        verdicts: list[RecordedVerdict] = []
+        with context.existing_state(home, tell=terminal.say) as state:
+            for metric in past_runs.read_metrics(state) if state else ():
+                if metric.name in self.by_family:
+                    self.by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
+            if state:
+                verdicts = past_runs.find_latest(state, MAX_VERDICTS)
+        self.since = min((verdict.at_ms for verdict in verdicts), default=None)
+        asked = [verdict for verdict in verdicts if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
         self.outcomes = dict(Counts(verdict.outcome for verdict in asked).most_common())
+        self.spoke = self.outcomes.get(SPOKE, 0)
         self.with_lines = sum(bool(verdict.pointed) for verdict in asked)
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
-        self.given_ids = {id_ for verdict in past_verdicts for id_ in verdict.injected}
+        given_ids = {id_ for verdict in verdicts for id_ in verdict.injected}
+        marks = store.marks(store.seqs_of(sorted(given_ids))) if store else []
+        self.bad = len({(mark.verdict, mark.seq) for mark in marks})
         self.latency_ms: dict[str, dict[str, float]] = {}
-        for event in sorted({verdict.event for verdict in past_verdicts}):
-            times_ms = [verdict.micros / 1000.0 for verdict in past_verdicts if verdict.event == event]
-            percentiles = {f"p{percent}": quantile(times_ms, percent / 100) for percent in (50, 95, 99)}
+        for event in sorted({verdict.event for verdict in verdicts}):
+            times_ms = sorted(verdict.micros / 1000.0 for verdict in verdicts if verdict.event == event)
+            percentiles = {f"p{percent}": times_ms[ceil(percent / 100 * len(times_ms)) - 1] for percent in (50, 95, 99)}
             self.latency_ms[event] = {"count": len(times_ms), **percentiles}
-        self.spoke = self.outcomes.get(SPOKE, 0)
-        self.fire_rate = self.spoke / self.prompts if self.prompts else None  # share of prompts with an injected block
-        self.injected_per_spoken = self.injected / self.spoke if self.spoke else None
-        self.units_per_spoken = self.units / self.spoke if self.spoke else None
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return the least value that `share` of the values do not exceed (nearest rank).
-
-    >>> quantile([3.0, 1.0, 2.0, 4.0], 0.5), quantile([3.0, 1.0, 2.0, 4.0], 0.99)
-    (2.0, 4.0)
-    """
-    ordered = sorted(values)
-    return ordered[max(0, ceil(share * len(ordered)) - 1)]
-
-
-Values = dict[str, Counter | Histogram]  # a family's metrics by label value
-
-
-class Activity(NamedTuple):
-    """The activity of the hook. bad: number of memories marked as wrong; cut_off: number of runs cut off."""
-
-    by_family: dict[str, Values]
-    used: Usage
-    bad: int
-    cut_off: int
-
-
-def read_activity(home: Home, store: Store | None) -> Activity:
-    """Read the activity of the hook from the state and the marks of the store. Raises StoreError."""
-    by_family: dict[str, Values] = {
-        family.name: {value: _zero_metric(family, value) for value in family.values} for family in FAMILIES
-    }
-    past_verdicts: list[RecordedVerdict] = []
-    with context.existing_state(home, tell=terminal.say) as state:
-        if state:
-            for metric in past_runs.read_metrics(state):
-                if metric.name in by_family:
-                    by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
-            past_verdicts = past_runs.find_latest(state, MAX_VERDICTS)
-    used = Usage(past_verdicts)
-    marks = store.marks(store.seqs_of(sorted(used.given_ids))) if store else []
-    bad = {(mark.verdict, mark.seq) for mark in marks}
-    cut_offs = past_runs.read_cut_offs(home, now_ms())
-    return Activity(by_family, used, len(bad), len(cut_offs))
-
-
-def _zero_metric(family: Family, value: str) -> Counter | Histogram:
-    labels = f'{family.label}="{value}"' if family.label else ""
-    if family.kind == COUNTER:
-        return Counter(family.name, labels, 0.0)
-    return Histogram(family.name, labels, tuple((bound, 0) for bound in (*BUCKETS, float("inf"))), 0.0)
+        self.cut_off = len(past_runs.read_cut_offs(home, now_ms()))
 
 
 def activity_record(activity: Activity) -> dict[str, object]:
     """Return the activity as an object for scripts, its metrics by their names."""
-    by_family = activity.by_family
     record: dict[str, object] = {}
     for family in FAMILIES:
-        records = {value: _metric_record(metric) for value, metric in by_family[family.name].items()}
-        record[family.name] = records if family.label else records[""]
-    used = activity.used
+        records = {value: _metric_record(metric) for value, metric in activity.by_family[family.name].items()}
+        record[family.name] = records if family.label else records.get("", 0)
     return {
         **record,
-        "since": used.since,
-        "prompts": used.prompts,
-        "fire_rate": used.fire_rate,
-        "outcomes": used.outcomes,
-        "injected": used.injected,
-        "injected_per_spoken": used.injected_per_spoken,
-        "characters": used.units,
-        "characters_per_spoken": used.units_per_spoken,
+        "since": activity.since,
+        "prompts": activity.prompts,
+        "outcomes": activity.outcomes,
+        "injected": activity.injected,
+        "characters": activity.units,
         "bad": activity.bad,
-        "latency_ms": used.latency_ms,
+        "latency_ms": activity.latency_ms,
         "cut_off": activity.cut_off,
     }
 
@@ -194,19 +136,21 @@ def metrics_text(activity: Activity) -> str:
 
 def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     """Return the few figures of the activity that a person wants to know, each behind its name."""
-    used = activity.used
-    share = f" ({used.fire_rate:.0%})" if used.fire_rate is not None else ""
-    spoken = f"{used.spoke:,}{share}"
-    each = "" if used.injected_per_spoken is None else f", {used.injected_per_spoken:.1f} each time"
-    rows = [("prompts", f"{used.prompts:,}"), ("prompts with memories", spoken), ("memories given", f"{used.injected:,}{each}")]
-    if used.with_lines:
-        rows.insert(2, ("prompts with lines", f"{used.with_lines:,} ({used.with_lines / used.prompts:.0%})"))
-    lines, opened = (_count(activity.by_family[name][""]) for name in (POINTED_TOTAL, OPENED_TOTAL))
+    spoken = f"{activity.spoke:,} ({activity.spoke / activity.prompts:.0%})" if activity.prompts else "0"
+    each = f", {activity.injected / activity.spoke:.1f} each time" if activity.spoke else ""
+    rows = [("prompts", f"{activity.prompts:,}"), ("prompts with memories", spoken)]
+    if activity.with_lines:
+        rows.append(("prompts with lines", f"{activity.with_lines:,} ({activity.with_lines / activity.prompts:.0%})"))
+    rows.append(("memories given", f"{activity.injected:,}{each}"))
+    lines, opened = (
+        sum(metric.value for metric in activity.by_family[name].values() if isinstance(metric, Counter))
+        for name in (POINTED_TOTAL, OPENED_TOTAL)
+    )
     if lines:
         rows.append(("lines opened", f"{opened:,.0f} of {lines:,.0f} ({opened / lines:.0%})"))
     if activity.bad:
         rows.append(("called wrong", f"{activity.bad:,}"))
-    if latency_ms := used.latency_ms.get(PROMPT_EVENT):
+    if latency_ms := activity.latency_ms.get(PROMPT_EVENT):
         rows.append(("time at a prompt", f"{latency_ms['p50']:.0f} ms; 95 of 100 took {latency_ms['p95']:.0f} ms at most"))
     return rows
 
@@ -226,13 +170,8 @@ def _metric_record(metric: Counter | Histogram) -> object:
     return {
         "count": metric.count,
         "sum": metric.sum,
-        "mean": metric.sum / metric.count if metric.count else None,
         "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
     }
-
-
-def _count(metric: Counter | Histogram) -> float:
-    return metric.value if isinstance(metric, Counter) else float(metric.count)
 
 
 MAX_SECTION_LINES = 5  # memories or groups in each section of the terminal's report
@@ -247,11 +186,9 @@ def report(
         bool, Option("--serve", help="Serve the page on this machine, to review, forget and bring back memories in a browser.")
     ] = False,
 ) -> None:
-    """Show the activity of the hook and the stored memories.
+    """Show the activity of the hook and the stored memories: prompts and their time, projects, stale and waiting memories.
 
-    That is: prompts with memories and their time, projects, stale and waiting memories.
-
-    The exit code is 1 when there is nothing to report; --json and --prometheus then show zeros.
+    The exit code is 1 when there is nothing to report; --json and --prometheus then show what was counted.
 
     Example: subcog report --html report.html
     """
@@ -259,22 +196,20 @@ def report(
     forms = {"--json": as_json, "--html": html is not None} if prometheus or serve else {}
     inputs.refuse_several(kinds | forms)
     if serve:
-        from subcog_hooks.cli import page  # it loads http.server
-
         page.serve(partial(_build_page, is_served=True), _figure_rows)
         return
     with context.reading() as store:
-        happened = read_activity(context.home(), store)
+        happened = Activity(context.home(), store)
         if prometheus:
             terminal.raw(metrics_text(happened))
             return
         contents = doctor_memories.inventory_of(store)
     if as_json:
         terminal.json({**activity_record(happened), **_report_record(contents)}, indent=1)
-    elif store is None and (html is not None or not happened.used.prompts):
+    elif store is None and (html is not None or not happened.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
-        write_page(_build_page(contents), html)
+        page.write_page(_build_page(contents), html)
     elif not as_json:
         terminal.page(_report_view(happened, contents))
         for line in background_jobs.describe_calls(context.home()):
@@ -312,7 +247,7 @@ def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:
 
 
 def _report_view(happened: Activity, contents: Inventory) -> RenderableType:
-    since, groups = happened.used.since, contents.by_project()
+    since, groups = happened.since, contents.by_project()
     projects = plain_table()
     for name in ("project", "active", "handed over", "waiting"):
         projects.add_column(name, no_wrap=name != "project", justify="left" if name == "project" else "right")
@@ -347,9 +282,9 @@ def _memory_lines(title: str, rows: Sequence[tuple[str, Memory]]) -> list[Render
     return lines
 
 
-def _build_page(contents: Inventory, *, is_served: bool = False) -> Page:
+def _build_page(contents: Inventory, *, is_served: bool = False) -> page.Page:
     since = contents.use.since
     given = "Nothing was handed over yet" if since is None else f"Handed over counts sessions since {day(since)}"
     about = f"The memories of {context.home().root} on {day(contents.now)}. {given}."
-    cards = make_cards(contents.memories, contents)
-    return Page(about, _figure_rows(contents), cards, is_served=is_served)
+    cards = page.make_cards(contents.memories, contents)
+    return page.Page(about, _figure_rows(contents), cards, is_served=is_served)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MAX_LOOKED_THROUGH = 200  # the latest verdicts, among which a second look is searched
 LOOK_MS = 10_000  # from the prompt to the end of the look
 MAX_RUNNING = 5
-LOOK_OUTCOMES = (verdicts.HANDED_OVER, MOVED_ON, verdicts.NOTHING_FOUND, verdicts.FAILED)
 WAITS_MS = 30 * 60_000  # an answer older than this is out of date
 MAX_TRACE_BYTES = 128 * 1024  # of a file of traces; the hook begins a new one, or stops writing, at half of that or before
 KEPT_DAYS = 30  # of runs that were cut off

@@ -66,17 +66,10 @@ def read_exposition(text: str) -> Samples:
     return samples
 
 
-def test_without_a_home_every_metric_is_zero(subcog: Run, home: Home) -> None:
+def test_without_a_home_every_metric_is_named(subcog: Run, home: Home) -> None:
     done = subcog("report", "--prometheus")
-    samples = read_exposition(done.out)
-    assert (done.code, set(samples.values()), Path(home.root).exists()) == (0, {0.0}, False)
-    assert {family.name for family in FAMILIES} == {re.sub("_(bucket|sum|count)$", "", name) for name, _ in samples}
-    for name, label, values in (
-        ("search_intent_llm_completed", "status", ("success", "error", "timeout", "disconnected")),
-        ("search_intent_llm_timeout_total", "reason", ("deadline", "llm_timeout_ms")),
-        (f"{DURATION}_count", "source", ("keyword", "llm", "hybrid")),
-    ):
-        assert [dict(labels)[label] for sample, labels in samples if sample == name] == list(values)
+    assert (done.code, read_exposition(done.out), Path(home.root).exists()) == (0, {}, False)
+    assert {family.name for family in FAMILIES} == set(re.findall("# TYPE ([a-z_]+) ", done.out))
 
 
 @pytest.mark.usefixtures("with_metrics")
@@ -84,7 +77,7 @@ def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
     samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["search_intent_llm_started", ()] == 5
     completed = {dict(labels)["status"]: n for (name, labels), n in samples.items() if name == "search_intent_llm_completed"}
-    assert completed == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
+    assert completed == {"success": 2, "error": 1, "timeout": 2}
     assert samples["search_intent_llm_timeout_total", (("reason", "deadline"),)] == 2
     source = ("source", "keyword")
     buckets = [
@@ -99,12 +92,12 @@ def test_prometheus_reads_what_was_counted(subcog: Run) -> None:
 def test_json_has_the_same_by_the_metrics_names(subcog: Run) -> None:
     record = subcog("report", "--json").json
     assert record["search_intent_llm_started"] == 5
-    assert record["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2, "disconnected": 0}
-    assert record["search_intent_llm_timeout_total"] == {"deadline": 2, "llm_timeout_ms": 0}
+    assert record["search_intent_llm_completed"] == {"success": 2, "error": 1, "timeout": 2}
+    assert record["search_intent_llm_timeout_total"] == {"deadline": 2}
     keyword, hybrid = record[DURATION]["keyword"], record[DURATION]["hybrid"]
-    assert (keyword["count"], keyword["sum"], keyword["mean"]) == (4, pytest.approx(0.0344), pytest.approx(0.0086))
+    assert (keyword["count"], keyword["sum"]) == (4, pytest.approx(0.0344))
     assert keyword["buckets"]["0.0025"] == 3
-    assert (hybrid["buckets"]["+Inf"], record[DURATION]["llm"]["mean"]) == (1, None)
+    assert hybrid["buckets"]["+Inf"] == 1
 
 
 def test_one_form_at_a_time(subcog: Run) -> None:
@@ -167,9 +160,8 @@ def test_it_counts_memories_called_wrong(subcog: Run, home: Home, store: Store, 
 @pytest.mark.usefixtures("with_verdicts")
 def test_json_has_the_figures_under_keys_of_their_own(subcog: Run) -> None:
     record = subcog("report", "--json").json
-    assert (record["prompts"], record["fire_rate"], record["outcomes"]) == (10, 0.4, {"below": 5, "spoke": 4, "intent": 1})
-    assert (record["injected"], record["injected_per_spoken"]) == (5, 1.25)
-    assert (record["characters"], record["characters_per_spoken"]) == (1400, 350.0)
+    assert (record["prompts"], record["outcomes"]) == (10, {"below": 5, "spoke": 4, "intent": 1})
+    assert (record["injected"], record["characters"]) == (5, 1400)
     assert record["latency_ms"]["UserPromptSubmit"] == {"count": 10, "p50": 40.0, "p95": 40.0, "p99": 40.0}
     assert record["subcog_hook_decisions_total"]["spoke"] == 5
     assert record["subcog_memories_injected_total"] == 6
@@ -183,13 +175,12 @@ def test_prometheus_counts_on_when_verdicts_are_forgotten(subcog: Run, home: Hom
     samples = read_exposition(subcog("report", "--prometheus").out)
     assert samples["subcog_hook_decisions_total", (("outcome", "spoke"),)] == 5
     assert samples["subcog_hook_decisions_total", (("outcome", "below"),)] == 5
-    assert samples["subcog_hook_decisions_total", (("outcome", "paused"),)] == 0
     assert samples["subcog_memories_injected_total", ()] == 6
 
 
 def test_without_a_home_there_are_no_figures(subcog: Run, home: Home) -> None:
     record = subcog("report", "--json").json
-    assert (record["since"], record["prompts"], record["fire_rate"], record["injected_per_spoken"]) == (None, 0, None, None)
+    assert (record["since"], record["prompts"], record["subcog_memories_injected_total"]) == (None, 0, 0)
     assert record["latency_ms"] == {}
     assert not Path(home.root).exists()
 
