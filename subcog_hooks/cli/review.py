@@ -17,8 +17,7 @@ from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import amend, apply_changes, apply_edits, edit_in_editor, mark_forgotten, similar_to
 from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.inputs import next_key
+from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import (
     ACCENT,
     DIM,
@@ -34,19 +33,17 @@ from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook import brief
-from subcog_hooks.learn import proposals
-from subcog_hooks.learn.proposals import is_from_session, session_id
+from subcog_hooks.learn.proposals import is_from_session, is_written_by_model, session_id
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store import learned
-from subcog_hooks.store.learned import ProposalRecord
 from subcog_hooks.store.memory import AUTHOR_PHRASES, PENDING, WRITTEN_BY_MODEL, Memory, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
-from subcog_hooks.store.state import State
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 
 REPLACES = "it has changed since"  # how a memory contradicts one that a model says it replaces
-ARCHIVED_DAYS = 120  # without a use
+UNUSED_DAYS = 120
+UNUSED_MS = UNUSED_DAYS * learning_runs.DAY_MS
 _ADD_NEWS = "INSERT OR IGNORE INTO news VALUES (?)"  # The next session's start shows the line.
 
 
@@ -68,21 +65,14 @@ def find_waiting(store: Store, since_ms: int) -> list[Memory]:
     if since_ms:
         noted = [memory for memory in store.by_ids(list(records)).values() if memory.is_live(now_ms())]
         pending = [memory for memory in (*pending, *noted) if memory.created_at >= since_ms]
-    return sorted(pending, key=lambda memory: -certainty_of(records.get(memory.id)))
-
-
-def certainty_of(record: ProposalRecord | None) -> float:
-    """Return the certainty that a memory is worth keeping, 0 where no session has shown it."""
-    return record.certainty if record else 0.0
+    return sorted(pending, key=lambda memory: -records[memory.id].certainty if memory.id in records else 0.0)
 
 
 def find_pending(store: Store, id_: str) -> Memory:
     """Return the waiting memory with this id or prefix. Raises NoMemory, UsageError."""
     memory = context.find_memory(store, id_)
     if memory.status != PENDING:
-        raise UsageError(
-            f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows the waiting memories"
-        )
+        raise UsageError(f"{memory.id} does not wait, it is {memory.status}", "`subcog review --list` shows those that do")
     return memory
 
 
@@ -92,10 +82,10 @@ def source_of(memory: Memory) -> str:
     >>> source_of(Memory(id="a", content="x", trust="agent")), source_of(Memory(id="a", content="x", source="adr/0001.md"))
     ('noted by an agent', 'adr/0001.md')
     """
-    if proposals.is_written_by_model(memory):
-        return f"{WRITTEN_BY_MODEL}, from session {proposals.session_id(memory)}"
-    if proposals.is_from_session(memory):
-        return f"said in session {proposals.session_id(memory)}"
+    if is_written_by_model(memory):
+        return f"{WRITTEN_BY_MODEL}, from session {session_id(memory)}"
+    if is_from_session(memory):
+        return f"said in session {session_id(memory)}"
     return memory.source or AUTHOR_PHRASES.get(memory.trust, "noted by you")
 
 
@@ -109,13 +99,8 @@ def store_of(memory: Memory) -> str:
     return name if name.partition(IN_REPOSITORY)[0] in catalogue.SOURCE_NAMES else ""
 
 
-def is_of_same_source(memory: Memory, other: Memory) -> bool:
-    """Return whether two memories come from the same session, program, file or person."""
-    first, second = (
-        proposals.session_id(origin) if proposals.is_from_session(origin) else store_of(origin) or source_of(origin)
-        for origin in (memory, other)
-    )
-    return first == second
+def _origin_of(memory: Memory) -> str:
+    return session_id(memory) if is_from_session(memory) else store_of(memory) or source_of(memory)
 
 
 def accept(store: Store, memories: Sequence[Memory], copies: Sequence[Memory] = ()) -> Settlement:
@@ -202,7 +187,11 @@ def end_unwanted(home: Home, _: Pace) -> str:
             return ""
         old = readable.by_ids(learned.find_old_proposals(state, now_ms())).values()
         waiting = [memory for memory in old if memory.status == PENDING]
-        unused = _find_unused(readable, state)
+        notes = [memory for memory in readable.select(Filter()) if is_written_by_model(memory)]
+        unused_ids: set[str] = set()
+        for project in {memory.project for memory in notes if memory.project}:
+            unused_ids.update(brief.find_unused(state, project, now_ms(), UNUSED_MS))
+        unused = [memory for memory in notes if memory.id in unused_ids and memory.updated_at < now_ms() - UNUSED_MS]
     if not waiting and not unused:
         return ""
     with context.writing() as store, context.open_state() as state:
@@ -213,18 +202,9 @@ def end_unwanted(home: Home, _: Pace) -> str:
         if unused:
             settle(store, _with_status("archived", unused), "archived")
             ids = " ".join(memory.id for memory in unused)
-            line = f"{pluralize(len(unused), 'note')} archived, which nothing has used in {ARCHIVED_DAYS} days; "
+            line = f"{pluralize(len(unused), 'note')} archived, which nothing has used in {UNUSED_DAYS} days; "
             state.run(_ADD_NEWS, (f"{line}`subcog edit --status active {ids}` brings back",))
     return f"{len(waiting)} dropped, {len(unused)} archived"
-
-
-def _find_unused(store: Store, state: State) -> list[Memory]:
-    """Return the active notes of models that no prompt, call, person or agent has used for ARCHIVED_DAYS."""
-    unused_ms = ARCHIVED_DAYS * learning_runs.DAY_MS
-    notes = [memory for memory in store.select(Filter()) if proposals.is_written_by_model(memory)]
-    projects = {memory.project for memory in notes if memory.project}
-    unused = {id_ for project in projects for id_ in brief.find_unused(state, project, now_ms(), unused_ms)}
-    return [memory for memory in notes if memory.id in unused and memory.updated_at < now_ms() - unused_ms]
 
 
 KEYS = ("k keep, d drop, e edit and keep, n leave it for later, u undo, q quit", "K keep, D drop all of its session or source")
@@ -255,9 +235,8 @@ def review(
 
     Example: subcog review --list
     """
+    inputs.refuse_several({"settling": bool(accept or reject), "--list": as_list, "--json": as_json, "--jsonl": as_jsonl})
     if accept or reject:
-        if as_list or as_json or as_jsonl:
-            raise UsageError("--list, --json and --jsonl settle nothing", "leave them out, or --accept and --reject")
         _settle_all(accept or [], reject or [], as_user=as_user)
         return
     is_data = as_json or as_jsonl
@@ -290,10 +269,7 @@ def _settle_all(accepted: Sequence[str], rejected: Sequence[str], *, as_user: bo
         dropped = [find_pending(store, id_) for id_ in dict.fromkeys(rejected)]
         if both := {memory.id for memory in kept} & {memory.id for memory in dropped}:
             raise UsageError(f"{', '.join(sorted(both))} cannot be kept and dropped", "name it once")
-        if kept:
-            accept(store, kept)
-        if dropped:
-            reject(store, dropped)
+        accept(store, kept, dropped)
     for verb, memories in (("kept", kept), ("dropped", dropped)):
         for memory in memories:
             terminal.say(f"{verb}: {memory.id} {redact_line(memory.content)[:80]}")
@@ -320,8 +296,12 @@ class _ReviewSession:
         self._questions: list[list[Memory]] = []  # a memory, and its copies
         self._position = 0
         self._steps: list[tuple[int, Settlement]] = []  # positions and changes, for undo
-        self._settled: set[str] = set()
         self._records = learning_runs.load_proposal_records()
+
+    @property
+    def _settled(self) -> set[str]:
+        changed = {memory.id for _, change in self._steps for memory in change.before}
+        return changed & {memory.id for memory in self._memories}
 
     def run(self) -> None:
         """Ask about each memory until all are settled or the person quits."""
@@ -338,9 +318,7 @@ class _ReviewSession:
                     return
         finally:  # also after Ctrl-C: settled memories stay settled
             left = len(self._memories) - len(self._settled)
-            more = "; `subcog review` goes on" if len(self._questions) == MAX_QUESTIONS == self._position else ""
-            counts = f"{len(self._settled)} settled, {left} still wait{more}"
-            terminal.say(counts if left else f"all {len(self._memories)} are settled")
+            terminal.say(f"{len(self._settled)} settled, {left} still wait" + "; `subcog review` goes on" * (left > 0))
             if self._settled:
                 embedding.start_background_jobs()
 
@@ -350,7 +328,7 @@ class _ReviewSession:
             near = find_near(memory, store) if store else []
         self._show_memory(memory, near)
         while True:
-            key = next_key()
+            key = inputs.next_key()
             if key == "q":
                 return False
             if key in ("n", " "):
@@ -368,7 +346,6 @@ class _ReviewSession:
             if change is None:
                 _say_keys()
                 continue
-            self._settled |= self._waiting_ids_of(change)
             self._steps.append((self._position, change))
             terminal.result(f"   {change.message}")
             self._position += 1
@@ -383,38 +360,38 @@ class _ReviewSession:
                 return reject(store, [memory, *copies])
             if key in ALL_OF_SOURCE:
                 open_memories = [candidate for candidate in self._memories if candidate.id not in self._settled]
-                same = [candidate for candidate in open_memories if is_of_same_source(candidate, memory)]
+                same = [candidate for candidate in open_memories if _origin_of(candidate) == _origin_of(memory)]
                 change = (accept if key == "K" else reject)(store, same)
                 name = store_of(memory) or source_of(memory)
                 return change._replace(message=f"{change.message}: all {len(same)} {name}")
-            return _edit_and_keep(memory, store) if key == "e" else None
+            if key != "e":
+                return None
+            with edit_in_editor(memory, keeps_status=True) as edits:
+                kept = {**edits, "status": "active"}
+                after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
+            if after is None:
+                terminal.say("nothing changed; it still waits")
+                return None
+            context.update_index_and_vectors(store)
+            return Settlement("changed and kept", (memory,), (after,))
 
     def _undo(self) -> bool:
         if not self._steps:
             terminal.say("there is nothing to undo")
             return False
-        position, change = self._steps[-1]
         with context.writing() as store:
-            undo(store, change)
-        self._steps.pop()
-        self._settled -= self._waiting_ids_of(change)
-        self._position = position
+            undo(store, self._steps[-1][1])
+        self._position, _ = self._steps.pop()
         terminal.result("   undone")
         return True
-
-    def _waiting_ids_of(self, change: Settlement) -> set[str]:
-        return {memory.id for memory in self._memories} & {before.id for before in change.before}
 
     def _show_memory(self, memory: Memory, near: Sequence[NearDuplicate]) -> None:
         terminal.result("")
         position = f"{self._position + 1} of {len(self._questions)}"
         terminal.pieces((position, ACCENT), (f"  {redact_line(memory.content)}", ""), indent=3)
-        source = source_of(memory)
-        if is_from_session(memory):
-            source = source.replace(session_id(memory), session_id(memory)[:8])
         project = owner_label(memory).rpartition("/")[2]
-        origin = f"{safe(source)}, {day(memory.created_at)}, {safe(memory.namespace)} of {safe(project)}  {memory.id}"
-        terminal.pieces((f"   {origin}", DIM))
+        origin = safe(f"{source_of(memory)}, {day(memory.created_at)}, {memory.namespace} of {project}")
+        terminal.pieces((f"   {origin}  {memory.id}", DIM))
         if is_from_session(memory):
             for name, text in learning_runs.review_notes(memory, self._records.get(memory.id)):
                 terminal.pieces((f"   {name}: ", DIM), (safe(text), ""))
@@ -427,17 +404,6 @@ class _ReviewSession:
         for similar in near:
             preview = f"{similar.memory.id} {redact_line(similar.memory.content)[:PREVIEW_CHARACTERS]}"
             terminal.pieces((f"   {similar.likeness}: ", DIM), (preview, ""))
-
-
-def _edit_and_keep(memory: Memory, store: Store) -> Settlement | None:
-    with edit_in_editor(memory, keeps_status=True) as edits:
-        kept = {**edits, "status": "active"}
-        after = amend(memory, lambda stored: apply_edits(memory, stored, kept), store, []) if edits else None
-    if after is None:
-        terminal.say("nothing changed; it still waits")
-        return None
-    context.update_index_and_vectors(store)
-    return Settlement("changed and kept", (memory,), (after,))
 
 
 def _say_keys() -> None:

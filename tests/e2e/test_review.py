@@ -109,7 +109,7 @@ def test_each_key_settles_one_and_can_be_undone(bare: Machine, waiting: list[str
     asked.read_until("q quit", 2)
     asked.press("d")
     assert asked.end() == 0
-    assert "all 2 are settled" in asked.written
+    assert "2 settled, 0 still wait" in asked.written
     assert statuses(bare) == {OLD: "active", NEW: "deleted", APART: "deleted"}
 
 
