@@ -1,7 +1,7 @@
 """`subcog list` and `subcog show`: memories without a search."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Argument, Option
@@ -26,9 +26,6 @@ def list_(
     page: Annotated[int, Option("--page", metavar="NUMBER", min=1, max=1_000_000, help="Which page of the list.")] = 1,
     namespace: Annotated[Texts, namespace_option("Only memories of this namespace; give it several times for several.")] = None,
     tag: Annotated[Texts, tag_option("Only memories with this tag; several tags must all be there.")] = None,
-    keyword: Annotated[
-        Texts, Option("--keyword", metavar="WORD", help="Only memories with this keyword; several keywords must all be there.")
-    ] = None,
     trigger: Annotated[
         str | None,
         Option("--trigger", metavar="TEXT", help="Only memories with a trigger that matches this prompt or command."),
@@ -63,14 +60,12 @@ def list_(
     )
     hint = ""
     with context.reading() as store:
-        matches = _make_filter(keyword or [], trigger, standing=standing)
-        memories, total = _select_page(store, criteria, matches, (page - 1) * limit, limit) if store else ([], 0)
-        if store and not memories:
-            is_narrowed = any((project, all_projects, namespace, tag, keyword, trigger, path, status, standing))
-            if not total and not is_narrowed and (here := context.here()):
-                from subcog_hooks.cli.doctor_checks import find_namesakes  # Few lists are empty.
+        memories, total = _select_page(store, criteria, (page - 1) * limit, limit, trigger, standing) if store else ([], 0)
+        is_narrowed = any((project, all_projects, namespace, tag, trigger, path, status, standing))
+        if store and not total and not is_narrowed and (here := context.here()):
+            from subcog_hooks.cli.doctor_checks import find_namesakes  # Few lists are empty.
 
-                hint = "; `subcog doctor` names projects that may be this one" if find_namesakes(store, here) else ""
+            hint = "; `subcog doctor` names projects that may be this one" if find_namesakes(store, here) else ""
     rows = (json.loads(jsonl.dump(memory)) for memory in memories)
     if terminal.rows(rows, as_json=as_json, as_jsonl=as_jsonl):
         pass  # as `export` writes them
@@ -98,29 +93,19 @@ def list_(
 
 
 def _select_page(
-    store: Store, criteria: Filter, matches: Callable[[Memory], bool] | None, offset: int, limit: int
+    store: Store, criteria: Filter, offset: int, limit: int, trigger: str | None, standing: bool
 ) -> tuple[list[Memory], int]:
-    """Return the memories of a page, and the number on all pages. matches: a test that SQLite cannot do."""
-    if matches is None:
+    """Return the memories of a page, and the number on all pages. trigger: the text that a trigger must match."""
+    if trigger is None and not standing:
         return store.select(criteria, limit, offset), store.count(criteria)
-    memories = list(filter(matches, store.select(criteria)))
+    text = triggers.plain_text(inputs.readable(trigger or ""))
+    memories = [
+        memory
+        for memory in store.select(criteria)
+        if (trigger is None or any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers))
+        and (not standing or is_standing(memory.standing, memory.content))
+    ]
     return memories[offset : offset + limit], len(memories)
-
-
-def _make_filter(keywords: list[str], trigger: str | None, *, standing: bool) -> Callable[[Memory], bool] | None:
-    if not keywords and trigger is None and not standing:
-        return None
-    text = None if trigger is None else triggers.plain_text(inputs.readable(trigger))
-    folded = {keyword.casefold() for keyword in keywords}
-
-    def matches(memory: Memory) -> bool:
-        return (
-            folded <= set(map(str.casefold, memory.keywords))
-            and (text is None or any(triggers.compile_trigger(pattern).search(text) for pattern in memory.triggers))
-            and (not standing or is_standing(memory.standing, memory.content))
-        )
-
-    return matches
 
 
 def _certainty_text(memory: Memory) -> str:

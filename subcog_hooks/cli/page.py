@@ -232,7 +232,7 @@ def serve(build: Build, figures: Figures) -> None:
     build(doctor_memories.load_inventory())  # A store that cannot be read is told here, not in the browser.
     with _Server(build, figures) as server:
         terminal.result(server.origin + f"/{server.token}/")
-        sys.stdout.flush()
+        terminal.flush()
         terminal.say(f"open it in a browser; it ends with Ctrl-C, or after {IDLE_S / 60:.0f} minutes without use")
         try:
             while time.monotonic() - server.used_s < IDLE_S:
@@ -299,7 +299,11 @@ class _Handler(BaseHTTPRequestHandler):
             change = self._read_body() if is_change else None  # A slow body holds no other request up.
             with self.server.lock:
                 self.server.used_s = time.monotonic()
-                answer = self._respond(self.path.split("/", 2)[2], change)
+                if change is None:
+                    page = self.server.build(doctor_memories.load_inventory())
+                    answer = _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
+                else:
+                    answer = _Answer(HTTPStatus.OK, "application/json", to_json(_change(change, self.server.figures)))
         except SubcogError as error:
             answer = _Answer(HTTPStatus.CONFLICT, "application/json", to_json({"error": str(error)}))
         except Exception as error:  # noqa: BLE001 - without an answer the page would say that it is no longer served
@@ -316,19 +320,9 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.FORBIDDEN
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             return HTTPStatus.FORBIDDEN
-        parts = self.path.split("/", 2)
-        token = parts[1] if len(parts) == 3 else ""
-        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            return HTTPStatus.NOT_FOUND
-        return None
-
-    def _respond(self, path: str, change: dict[str, object] | None) -> _Answer:
-        if change is not None and path == "changes":
-            return _Answer(HTTPStatus.OK, "application/json", to_json(_change(change, self.server.figures)))
-        if change is None and not path:
-            page = self.server.build(doctor_memories.load_inventory())
-            return _Answer(HTTPStatus.OK, "text/html", page.render(), f"{page.policy}; frame-ancestors 'none'")
-        return _Answer(HTTPStatus.NOT_FOUND, "text/plain", HTTPStatus.NOT_FOUND.phrase)
+        token, slash, name = self.path.removeprefix("/").partition("/")
+        is_own = hmac.compare_digest(token.encode(), self.server.token.encode())
+        return None if is_own and slash + name == ("/changes" if is_change else "/") else HTTPStatus.NOT_FOUND
 
     def _read_body(self) -> dict[str, object]:
         length = self.headers.get("Content-Length", "")
@@ -336,8 +330,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise UsageError(f"the change has no length, or more than {MAX_BODY_BYTES:,} bytes", "load the page again")
         try:
             body = json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError) as error:
-            raise UsageError("the change is no JSON", "load the page again") from error
+        except (ValueError, RecursionError):
+            body = None
         if self.headers.get_content_type() != "application/json" or not isinstance(body, dict):
             raise UsageError("the change is no JSON object", "load the page again")
         return body

@@ -227,8 +227,6 @@ def _print_table(page: ResultPage, *, is_explained: bool) -> None:
             terminal.pieces((line, ""), indent=2)
             if is_explained:
                 terminal.result("\n".join(f"    {line}" for line in _rank_reasons(page.text, answer, hit, number)))
-    if answer.hits and page.offset and terminal.out.is_terminal:
-        terminal.say(f"from result {page.offset + 1}")
 
 
 def print_stage(stage: str, answer: Answer, *, is_explained: bool) -> None:
