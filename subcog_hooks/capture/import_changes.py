@@ -5,14 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.jsonl import Removed, clean_content, redact_memory, replace_surrogates
+from subcog_hooks.capture.jsonl import clean_content, redact_memory
 from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.cues import globs, triggers
-from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import (
     ACTIVE,
     AGENT,
@@ -34,13 +32,11 @@ from subcog_hooks.store.store_reader import audience_of
 MAX_FIRST = 20  # memories that a report holds with their content
 
 
-@dataclass(frozen=True, slots=True)
-class ImportProblem:
-    """A part that is not imported. is_entry: a trigger or a path, while the rest of its line is imported."""
+class ImportProblem(NamedTuple):
+    """A line, section or file that is not imported."""
 
     location: str
     message: str
-    is_entry: bool = field(default=False, kw_only=True)
 
 
 @dataclass(slots=True)
@@ -76,9 +72,8 @@ class ImportReport:
     remarks: list[str] = field(default_factory=list)  # on files that were read in another way than usual
     unknown: set[str] = field(default_factory=set)  # names of fields without a meaning
 
-    def refuse(self, location: str, message: str, *, is_entry: bool = False) -> None:
-        """Note a part that is not imported."""
-        self.problems.append(ImportProblem(location, message, is_entry=is_entry))
+    def refuse(self, location: str, message: str) -> None:
+        self.problems.append(ImportProblem(location, message))
 
     def include(self, chunk: Self) -> None:
         """Add the outcome of a chunk that was written."""
@@ -151,7 +146,6 @@ _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing"
 _COPIED_FIELDS = ("scope", "project", "paths", "triggers", "when", "standing")
 # Titles of rule files that several tools read. They say nothing about the text below.
 _RULE_TITLES = ("AGENTS", "AGENTS.md", "CLAUDE", "CLAUDE.md", "GEMINI", "GEMINI.md", "copilot-instructions", ".cursorrules")
-_PATTERNS = {"triggers": triggers.check_trigger, "paths": globs.check_glob}
 
 
 def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions) -> ImportReport:
@@ -169,10 +163,8 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     for location, row in sorted(chunk, key=lambda entry: entry[1].memory.id not in existing):
         plan.unknown.update(row.unknown)
         try:
-            memory, removed, faults = _redact_valid_parts(row.memory)
+            memory, removed = redact_memory(row.memory)
             plan.removed.update(dict(removed))
-            for fault in faults:
-                plan.refuse(location, f"{fault}; the rest of it is kept", is_entry=True)
             before = plan.new.get(memory.id) or plan.changed.get(memory.id) or existing.get(memory.id)
             memory = _clamp_dates(memory, before, time_ms)
             if memory.id in forgotten:
@@ -237,30 +229,6 @@ def _with_import_status(memory: Memory, options: ImportOptions) -> Memory:
     if options.keeps_users and memory.trust == IMPORTED:
         memory = memory.with_changes(trust=AGENT)
     return memory.with_changes(status=PENDING) if options.waits and memory.status == "active" else memory
-
-
-def _redact_valid_parts(memory: Memory) -> tuple[Memory, Removed, list[InvalidMemory]]:
-    """Return the redacted memory, its removed parts, and the faults of dropped triggers and paths.
-
-    Raises InvalidMemory for any other fault. It also does if the memory would come more often without its cues.
-    """
-    try:
-        return (*redact_memory(memory), [])
-    except InvalidMemory:
-        faults: list[InvalidMemory] = []
-        valid: dict[str, list[str]] = {name: [] for name in _PATTERNS}
-        for name, check in _PATTERNS.items():
-            for entry in map(replace_surrogates, getattr(memory, name)):
-                try:
-                    if not redact(entry).removed:
-                        check(entry)
-                    valid[name].append(entry)
-                except InvalidMemory as error:
-                    faults.append(error)
-        is_wider = not any(valid.values()) and (memory.when or memory.is_pinnable)
-        if not faults or is_wider:
-            raise
-        return (*redact_memory(memory.with_changes(**{name: tuple(entries) for name, entries in valid.items()})), faults)
 
 
 def _clamp_dates(memory: Memory, before: Memory | None, time_ms: int) -> Memory:

@@ -1,7 +1,6 @@
 """An import: its files are found and read, and its memories are stored in batches."""
 
 import os
-import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,16 +43,15 @@ from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
 
-MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file, which is read line by line: a million long memories
+MAX_JSONL_BYTES = 2_000_000_000  # bytes of a JSONL file: a million long memories
 MAX_LINE_LENGTH = 8_000_000  # characters of one line: the longest content, written in escapes
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
-_OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # a shell names an open pipe so, as in <(command)
 
 
 def check_source(path: str) -> Project | None:
     """Check that `path` can be imported, and return the repository that holds it. Raises UsageError."""
-    if path == "-" or (path.startswith(_OPEN_FILES) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
+    if path == "-":
         return None
     holder = find_holder(path)
     if os.path.isdir(path):
@@ -99,7 +97,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
         is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
         encoding, errors = ("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape")
         with open(source, encoding=encoding, errors=errors, newline="\n", closefd=path != "-") as file:
-            for number, line in enumerate(_read_whole_lines(file, name), 1):
+            for number, line in enumerate(_read_whole_lines(file), 1):
                 if not line.strip():
                     continue
                 location = f"{name} line {number}"
@@ -108,39 +106,29 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     line.encode("utf-8")
                     row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted, repository_names=names)
-                    yield location, _replace_unsafe_id(row, location, report)
+                    id_ = row.memory.id
+                    if row.has_id and (safe := safe_id(id_)) != id_:
+                        row.memory = row.memory.with_changes(id=safe)
+                        if has_known_secret(id_):
+                            report.removed["id"] += 1
+                        else:
+                            report.remarks.append(f"{location}: no command can name the id {id_}; it is {safe} here")
+                    yield location, row
                 except UnicodeEncodeError as error:
-                    fault = f"not UTF-8 at character {error.start + 1}; convert the file"
-                    report.refuse(location, fault)
+                    report.refuse(location, f"not UTF-8 at character {error.start + 1}; convert the file")
                 except InvalidMemory as error:
                     report.refuse(location, str(error))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", "give a .jsonl file, a .md file or a folder") from error
 
 
-def _read_whole_lines(file: TextIO, name: str) -> Iterator[str]:
-    """Yield lines cut to MAX_LINE_LENGTH + 1 characters. Raises UsageError for more than MAX_JSONL_BYTES."""
-    length = 0
+def _read_whole_lines(file: TextIO) -> Iterator[str]:
+    """Yield lines cut to MAX_LINE_LENGTH + 1 characters."""
     while line := file.readline(MAX_LINE_LENGTH + 1):
         rest = line
-        while rest and not rest.endswith("\n") and length <= MAX_JSONL_BYTES:
-            length += len(rest)
+        while rest and not rest.endswith("\n"):
             rest = file.readline(MAX_LINE_LENGTH)
-        length += len(rest)
-        if length > MAX_JSONL_BYTES:
-            raise UsageError(f"{name} has more than {MAX_JSONL_BYTES:,} characters", "split it")
         yield line
-
-
-def _replace_unsafe_id(row: jsonl.Row, location: str, report: ImportReport) -> jsonl.Row:
-    identifier = row.memory.id
-    if row.has_id and (name := safe_id(identifier)) != identifier:
-        row.memory = row.memory.with_changes(id=name)
-        if has_known_secret(identifier):
-            report.removed["id"] += 1
-        else:
-            report.refuse(location, f"no command can name the id {identifier}; it is {name} here", is_entry=True)
-    return row
 
 
 def name_in_sources(file: str, root: str | None) -> str:

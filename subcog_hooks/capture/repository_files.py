@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from subcog_hooks.capture import markdown
-from subcog_hooks.core.errors import UsageError
+from subcog_hooks.core.errors import InvalidMemory, UsageError
 from subcog_hooks.core.files import NotRegular, account_folder, leads_out, read_regular
 from subcog_hooks.core.repository_variables import find_repository, is_users_own
 from subcog_hooks.cues import globs
@@ -170,7 +170,15 @@ def escape_glob(path: str) -> str:
 def narrow_globs(paths: Iterable[str]) -> list[str]:
     """Return the globs of some files of a repository.
 
-    >>> narrow_globs(["**", "src/**", "{*,**/*}", "/etc/*", "*.sql"])
+    >>> narrow_globs(["**", "src/**", "{*,**/*}", "/etc/*", "src/[ab", "*.sql"])
     ['src/**', '*.sql']
     """
-    return [glob for glob in paths if not globs.is_absolute(glob) and not globs.matches_most_files(glob)]
+    return [glob for glob in paths if is_glob(glob) and not globs.is_absolute(glob) and not globs.matches_most_files(glob)]
+
+
+def is_glob(text: str) -> bool:
+    try:
+        globs.check_glob(text)
+    except InvalidMemory:
+        return False
+    return True

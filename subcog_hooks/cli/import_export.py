@@ -187,7 +187,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
 
 
 def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
-    refused = sum(not problem.is_entry for problem in report.problems)
     parts = (
         (True, f"{'would add' if dry_run else 'added'} {report.added}"),
         (report.set_aside, f"{report.set_aside} of them hidden by their own words"),
@@ -195,7 +194,7 @@ def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
         (report.archived, f"{'would archive' if dry_run else 'archived'} {report.archived}"),
         (report.skipped, f"already there {report.skipped}"),
         (report.forgotten, f"forgotten here {report.forgotten} (--replace brings them back)"),
-        (refused, f"refused {refused}"),
+        (report.problems, f"refused {len(report.problems)}"),
     )
     terminal.result(", ".join(text for count, text in parts if count))
 

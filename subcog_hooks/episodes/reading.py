@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from subcog_hooks.capture.repository_files import is_glob
 from subcog_hooks.core.deadline import FULL_PACE, Pace
-from subcog_hooks.core.errors import InvalidMemory, SubcogError
-from subcog_hooks.cues import globs
+from subcog_hooks.core.errors import SubcogError
 from subcog_hooks.episodes.episode_store import FORGOTTEN, EpisodeDetails, EpisodeStore, failure_key
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.learning import find_start
@@ -304,11 +304,7 @@ class SessionReader:
         root = self._folders.root_of(folder) or folder
         below = os.path.relpath(path, root) if root and path.startswith(os.path.join(root, "")) else path
         below = below.replace("\\", "/")
-        try:
-            globs.check_glob(below)
-        except InvalidMemory:
-            return ""
-        return below
+        return below if is_glob(below) else ""
 
     def _store_episodes(self) -> None:
         """Store the episodes of the transcripts that were read, and drop those that are no longer in them."""

@@ -8,8 +8,7 @@ from typing import TypeVar
 from subcog_hooks.capture import importing
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.jsonl import Removed, Row, only_names_secret, sum_removed
-from subcog_hooks.core.errors import InvalidMemory
-from subcog_hooks.cues import globs
+from subcog_hooks.capture.repository_files import is_glob
 from subcog_hooks.learn import turn_scores
 from subcog_hooks.learn.caution import find_cautions
 from subcog_hooks.learn.quoting import BY_AGENT, QuotedMemory, ShownTurn, is_different
@@ -118,11 +117,7 @@ class Proposal:
         folder, name = os.path.split(path[len(base) + 1 :])
         suffix = os.path.splitext(name)[1]
         glob = f"{folder}/*{suffix}" if folder and suffix else f"*{suffix}" if suffix else path[len(base) + 1 :]
-        try:
-            globs.check_glob(glob)
-        except InvalidMemory:
-            return ()
-        return (glob,)
+        return (glob,) if is_glob(glob) else ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
-import pytest
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import lookups
@@ -92,6 +91,8 @@ def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None
         ('{"content": "x", "scope": "project"}', "only scope project has a project"),
         ('{"content": "x", "id": "a b"}', "id is 'a b'"),
         ('{"content": "<private>x</private>"}', "content is empty"),
+        ('{"content": "x", "triggers": ["deploy", "("]}', "triggers has '('"),
+        ('{"content": "x", "paths": ["src/[ab", "*.sql"]}', "paths has 'src/[ab'"),
         ('{"content": "x", "questions": "who?"}', 'questions is "who?"; expected a list of texts'),
         ('{"content": "x", "questions": [{"text": "who?", "by": "me"}]}', 'or of objects such as {"text"'),
         ('{"content": "x", "questions": ["1", "2", "3", "4", "5", "6", "7", "8", "9"]}', "there are 9 questions, at most 8"),
@@ -103,30 +104,6 @@ def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None
     for number, (line, expected) in enumerate(cases, 2):
         assert expected in messages[str(number)], line
     assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
-
-
-def test_an_invalid_trigger_or_path_is_left_out_of_its_line(subcog: Run) -> None:
-    cues = {"triggers": ["deploy", "a(?=b)", "("], "paths": ["src/[ab", "*.sql"]}
-    done = subcog("import", write([{"id": "a", "content": "x", **cues}, {"id": "b", "content": "y", "triggers": ["("]}]))
-    assert (done.code, done.out) == (2, "added 2\n")
-    messages = done.err.splitlines()
-    assert [line.partition(" has ")[0] for line in messages] == [
-        *["subcog: rows.jsonl line 1: triggers"] * 2,
-        "subcog: rows.jsonl line 1: paths",
-        "subcog: rows.jsonl line 2: triggers",
-    ]
-    assert all(line.endswith("; the rest of it is kept") for line in messages)
-    a, b = (subcog("show", name, "--json").json for name in "ab")
-    assert (a["triggers"], a["paths"], "triggers" in b) == (["deploy"], ["*.sql"], False)
-
-
-@pytest.mark.parametrize("narrowed", [{"when": {"calm": True}}, {"priority": 95}])
-def test_a_line_that_its_trigger_alone_limits_is_refused(subcog: Run, narrowed: dict[str, object]) -> None:
-    line: dict[str, object] = {"id": "a", "content": "x", "triggers": ["("], **narrowed}
-    done = subcog("import", write([line]), "--trust", "user")
-    assert (done.code, done.out) == (2, "added 0, refused 1\n")
-    line["paths"] = ["*.sql"]
-    assert subcog("import", write([line]), "--trust", "user").out == "added 1\n"
 
 
 def test_an_id_that_no_command_can_name_is_renamed(subcog: Run) -> None:
@@ -155,7 +132,7 @@ def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
     done = subcog("import", write([{"id": f"m{i}", "content": f"The nightly backup job logs in as {KEY}"} for i in range(3)]))
     assert "removed 3 AWS access keys" in done.err
     assert KEY not in subcog("export").out
-    done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}(", "("]}]))
+    done = subcog("import", write([{"id": "a", "content": "x", "triggers": [f"{KEY}("]}]))
     assert KEY not in done.err
     assert "removed 1 AWS access key and 1 trigger" in done.err
     assert "triggers" not in subcog("show", "a", "--json").json

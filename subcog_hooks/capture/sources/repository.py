@@ -17,7 +17,7 @@ from subcog_hooks.capture.repository_files import ask_description, escape_glob, 
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core import child_environment
-from subcog_hooks.core.errors import InvalidMemory, UsageError
+from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.cues import globs
 from subcog_hooks.store import project
@@ -79,12 +79,6 @@ def _add_rules(location: str, text: str, date_ms: int, owner: str, reading: Sour
     paths = narrow_globs(dict.fromkeys(patterns))
     if (folder := package_of(location)) and not paths:
         paths = [escape_glob(folder) + "/**"]
-    for pattern in list(paths):
-        try:
-            globs.check_glob(pattern)
-        except InvalidMemory:
-            paths.remove(pattern)
-            reading.left_out["is a glob that means nothing here"] += 1
     if not body.strip():
         reading.left_out["is empty"] += 1
         return

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
 from subcog_hooks.capture.markdown_document import parse_date_ms, parse_status
+from subcog_hooks.capture.repository_files import narrow_globs
 from subcog_hooks.capture.sources.foreign_database import (
     ForeignDatabase,
     dict_value,
@@ -218,12 +219,12 @@ def _convert_upstream(row: Row) -> Note | str:
         return "is a help text or a prompt"
     if not name and domain == "project":
         return "is about a project that it does not name"
-    tags, file = tags_value(row.values, "tags"), row.text("file_path")
+    tags = tags_value(row.values, "tags")
     is_caught = not {tag.lower() for tag in (*tags, row.text("source"))}.isdisjoint(_AUTOMATIC)
     fields: dict[str, object] = {
         "namespace": kind or "learnings",
         "tags": tags if domain in ("", "project", "user") else (*tags, domain),
-        "paths": (file,) if file and not os.path.isabs(file) else (),
+        "paths": tuple(narrow_globs([row.text("file_path")])),
         "expires_at": milliseconds_value(row.values, "expires_at") or None,
         "trust": "tool" if is_caught else "import",
         "status": PENDING if is_caught else status,
