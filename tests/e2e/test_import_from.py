@@ -83,13 +83,8 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
         file.truncate(10_000_000_000)
     (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ and pays for the nightly tests.")
     done = bare.run("import", "--from", "claude")
-    for reason in (
-        "is neither UTF-8 nor UTF-16; save it as UTF-8",
-        "is a binary file",
-        "is empty",
-        "is a link out of its folder",
-        "has more than 4,000,000 bytes",
-    ):
+    reasons = ("is neither UTF-8 nor UTF-16; save it as UTF-8", "is a binary file", "is empty", "is a link out of its folder")
+    for reason in (*reasons, "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
     assert b"removed 1 AWS access key" in done.stderr
     assert len(bare.stored()) == 2
@@ -143,7 +138,7 @@ def test_a_rule_is_asked_for_by_its_description(bare: Machine, shop: Path) -> No
     front = f"\n---\ndescription: {about}\nglobs:\nalwaysApply: false\n---\n"
     steps = "Each step has a reverse, and it is run once in staging."
     (shop / ".cursor" / "rules").mkdir(parents=True)
-    (shop / ".cursor" / "rules" / "m.mdc").write_text(f"{front}{steps}\n")
+    (shop / ".cursor" / "rules" / "m.mdc").write_text(f"{front}# Migrations\n\n{steps}\n")
     (shop / "ai").mkdir()
     (shop / "ai" / "lock.mdc").write_text("---\nglobs: pnpm-lock.yaml\n---\n# Lockfile\n\npnpm alone writes it.\n")
     (shop / "notes.md").write_text("---\nname: Undo\ndescription: How releases are undone\n---\nRun just undo.\n")
@@ -152,8 +147,8 @@ def test_a_rule_is_asked_for_by_its_description(bare: Machine, shop: Path) -> No
         assert bare.run("import", path, cwd=shop).stdout == b"added 0, already there 1\n"
     assert bare.run("import", "notes.md", cwd=shop).code == 0
     rows = bare.stored()
-    rule, lock, note = (rows[text] for text in sorted(rows, key=lambda text: (text[0] != "H", text[0])))
-    assert (rule["content"], rule["standing"]) == (f"{about}\n\n{steps}", False)
+    lock, rule, note = (rows[text] for text in sorted(rows))
+    assert (rule["content"], rule["standing"]) == (f"Migrations\n\n{about}\n\n{steps}", False)
     assert rule["questions"] == [about]
     assert (lock["content"], lock["paths"]) == ("Lockfile\n\npnpm alone writes it.", ["pnpm-lock.yaml"])
     assert note["content"] == "Undo\n\nHow releases are undone\n\nRun just undo."

@@ -7,7 +7,7 @@ documentation.
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -25,11 +25,11 @@ from subcog_hooks.store.memory import UNDATED
 from subcog_hooks.store.project import Project
 
 SOURCES = {  # the rule files of each tool: globs from the repository's root
-    "agents": ("AGENTS.md", "**/AGENTS.md"),
+    "agents": ("**/AGENTS.md",),
     "cursor": (".cursorrules", ".cursor/rules/**/*.mdc", "**/*.mdc"),
     "copilot": (".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
     "windsurf": (".windsurf/rules/*.md", "**/.windsurf/rules/*.md", ".windsurfrules"),
-    "gemini": ("GEMINI.md", "**/GEMINI.md"),
+    "gemini": ("**/GEMINI.md",),
 }
 TOOL_FOLDERS = frozenset((".cursor", ".github", ".windsurf", ".agents", ".ai", ".rules"))
 
@@ -37,12 +37,11 @@ TOOL_FOLDERS = frozenset((".cursor", ".github", ".windsurf", ".agents", ".ai", "
 def find_rule_files(name: str, root: str, reading: SourceReading | None = None) -> list[str]:
     """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
     patterns = SOURCES[name]
-    files = [
-        os.path.join(root, folder, file)
-        for folder, names in walk_folders(root, TOOL_FOLDERS, reading)
-        for file in names
-        if any(_matches_pattern(pattern, folder, file) for pattern in patterns)
-    ]
+    endings = tuple(pattern.rpartition("/")[2].lstrip("*") for pattern in patterns)
+    found = walk_folders(root, TOOL_FOLDERS, reading)
+    paths = [f"{folder}/{file}".lstrip("/") for folder, names in found for file in names if file.endswith(endings)]
+    rules = [path for path in paths if path in patterns or any("/" in glob and globs.matches(glob, path) for glob in patterns)]
+    files = [os.path.join(root, path) for path in rules]
     # A folder of rules that is a link to elsewhere, or none, is named in the report.
     folders = {os.path.join(root, pattern.partition("/*")[0]) for pattern in patterns if "/*" in pattern}
     files += [path for path in folders if os.path.lexists(path) and (not os.path.isdir(path) or leads_out(path, root))]
@@ -53,13 +52,6 @@ def find_rule_files(name: str, root: str, reading: SourceReading | None = None) 
     return sorted(by_target.values())
 
 
-def _matches_pattern(pattern: str, folder: str, file: str) -> bool:
-    name = pattern.rpartition("/")[2]
-    if not file.endswith(name.lstrip("*")):
-        return False
-    return globs.matches(pattern, f"{folder}/{file}".lstrip("/")) if "/" in pattern else not folder and file == pattern
-
-
 def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[[str], int]) -> SourceReading:
     """Read a tool's rule files. owner: the identity of the project at `root`; first_commit_ms: as in ImportOptions.
 
@@ -68,51 +60,40 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
     reading = SourceReading(name, f"{owner}::", repository=owner)
     for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
-        if text_and_time := read_source_text(file, reading, location, inside=root, of="the repository"):
-            _add_rules(location, text_and_time[0], first_commit_ms(location), owner, reading)
+        if not (text_and_time := read_source_text(file, reading, location, inside=root, of="the repository")):
+            continue
+        text = text_and_time[0]
+        fields, body = markdown.parse_front_matter(text)
+        if not body.strip():
+            reading.left_out["is empty"] += 1
+            continue
+        patterns, standing = read_rule_cues(fields, location)
+        paths = narrow_globs(dict.fromkeys(patterns))
+        if (folder := package_of(location)) and not paths:
+            paths = [escape_glob(folder) + "/**"]
+        description, body = markdown.add_description(fields, body)
+        body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
+        cues = {"paths": tuple(paths), "standing": standing, "questions": ask_description(description)}
+        kind, date_ms = "for files" if paths else "for the repository", first_commit_ms(location)
+        reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", **cues)
     return reading
 
 
-def _add_rules(location: str, text: str, date_ms: int, owner: str, reading: SourceReading) -> None:
-    fields, body = markdown.parse_front_matter(text)
-    patterns, standing = read_rule_cues(fields, location)
-    paths = narrow_globs(dict.fromkeys(patterns))
-    if (folder := package_of(location)) and not paths:
-        paths = [escape_glob(folder) + "/**"]
-    if not body.strip():
-        reading.left_out["is empty"] += 1
-        return
-    kind = "for files" if paths else "for the repository"
-    description, body = markdown.add_description(fields, body)
-    body = "\n" * (text.count("\n") - body.count("\n")) + body  # Its lines keep their numbers.
-    cues = {"paths": tuple(paths), "standing": standing, "questions": ask_description(description)}
-    reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", **cues)
-
-
 ADR = "adr"
-MAX_CONFIGURATION = 100_000  # bytes of .adr-dir
 _HIDDEN = frozenset((".adr", ".agents"))
 _TESTED = re.compile(r"(?:^|[/_-])(?:tests?|testdata|fixtures?|examples?|mocks?)(?=$|[/_-])", re.IGNORECASE)
 _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_]\w", re.IGNORECASE)
-_OTHER_MARKUP = (".adoc", ".asciidoc", ".rst")
 
 
 def find_record_places(root: str, reading: SourceReading | None = None) -> tuple[list[str], list[str]]:
-    """Return the folders of a repository that hold decision records by their names or its configuration, and the files beside.
+    """Return the folders of a repository that hold decision records by their names, and the files beside.
 
     All are relative to its root. reading: as in `walk_folders`.
     """
     folders: list[str] = []
-    try:
-        name = read_regular(os.path.join(root, ".adr-dir"), MAX_CONFIGURATION).decode("utf-8").strip()  # of adr-tools
-    except (OSError, UnicodeDecodeError):
-        name = ""
-    configured = os.path.normpath(os.path.join(root, name)) if name.isprintable() else root
-    if configured != root and os.path.isdir(configured) and not leads_out(configured, root):
-        folders.append(os.path.relpath(configured, root).replace(os.sep, "/"))
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN, reading):
-        if _TESTED.search(folder) or any(folder == found or folder.startswith(f"{found}/") for found in folders):
+        if _TESTED.search(folder) or any(folder.startswith(f"{found}/") for found in folders):
             continue
         if in_record_folder(f"{folder}/record.md"):
             if any(importing.find_markdown_files(os.path.join(root, folder))):
@@ -120,10 +101,6 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
         else:
             paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
-    # The usual folders may be links, which are followed inside of the repository only.
-    usual = (above + name for above in ("", "doc/", "docs/") for name in ("adr", "adrs", "decisions"))
-    links = (name for name in usual if os.path.islink(os.path.join(root, name)) and os.path.isdir(os.path.join(root, name)))
-    folders += [link for link in links if link not in folders]
     return folders, files
 
 
@@ -142,35 +119,21 @@ def read_decision_records(here: Project, only: str | None, first_commit_ms: Call
     if only and not os.path.isdir(only):
         raise UsageError(*reading.missing)
     folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root, reading)
-    texts: dict[str, str] = {}
-    for folder in folders:
-        path = os.path.join(here.root, folder)
-        inside = here.root if not leads_out(path, here.root) else path
-        if inside is path and not only:
-            reading.left_out["is a link out of the repository"] += 1
-        else:
-            _read_texts(importing.find_markdown_files(path), inside, here, reading, texts)
-            reading.left_out["is no Markdown (.adoc, .rst)"] += sum(
-                name.lower().endswith(_OTHER_MARKUP) for _, _, names in os.walk(path) for name in names
-            )
-    _read_texts((os.path.join(here.root, file) for file in loose), here.root, here, reading, texts)
-    reading.left_out = +reading.left_out
-    for location, text in texts.items():
+    inside = folders[0] if only and leads_out(folders[0], here.root) else here.root
+    files = [file for folder in folders for file in importing.find_markdown_files(os.path.join(here.root, folder))]
+    seen: set[str] = set()
+    for file in (*files, *(os.path.join(here.root, name) for name in loose)):
+        location = importing.name_in_sources(file, here.root)
+        if location in seen or not (text_and_time := read_source_text(file, reading, inside=inside, of="the repository")):
+            continue
+        seen.add(location)
         if "template" in os.path.basename(location).lower():
             reading.left_out["is a template"] += 1
-        elif not is_decision_record(text, location if not only else f"{os.path.basename(folders[0])}/{location}"):
+        elif not is_decision_record(text_and_time[0], f"{os.path.basename(folders[0])}/{location}" if only else location):
             reading.left_out["is no decision record by its name or its headings"] += 1
         else:
-            reading.add_file(location, text, first_commit_ms)
+            reading.add_file(location, text_and_time[0], first_commit_ms)
     return reading
-
-
-def _read_texts(files: Iterator[str], inside: str, here: Project, reading: SourceReading, texts: dict[str, str]) -> None:
-    for file in files:
-        location = importing.name_in_sources(file, here.root)
-        text_and_time = None if location in texts else read_source_text(file, reading, inside=inside, of="the repository")
-        if text_and_time:
-            texts[location] = text_and_time[0]
 
 
 MAX_SHALLOW = 1_000_000  # bytes of .git/shallow
@@ -195,28 +158,6 @@ def first_commit_reader(root: str, environment: Mapping[str, str]) -> Callable[[
     return lambda file_name: read_times().get(file_name, UNDATED)
 
 
-def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
-    times: dict[str, int] = {}
-    commit_ms, shallow = UNDATED, frozenset[str]()
-    with suppress(OSError, IndexError):
-        listed = read_regular(os.path.join(project.git_folders(root)[-1], "shallow"), MAX_SHALLOW)
-        shallow = frozenset(listed.decode("ascii", "replace").split())
-    try:
-        fields = iter(_read_git(root, environment))
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    for field in fields:
-        if field.startswith("\x01"):
-            commit, _, seconds = field[1:].strip().partition(" ")
-            commit_ms = int(seconds) * 1000 if seconds.isdecimal() and commit not in shallow else UNDATED
-        elif field.strip().startswith("R"):
-            before = next(fields, "")
-            times[next(fields, "")] = times.get(before, commit_ms)
-        elif field.strip() == "A":
-            times.setdefault(next(fields, ""), commit_ms)
-    return times
-
-
 _GIT = ("--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
 _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
     "GIT_NO_LAZY_FETCH": "1",
@@ -227,18 +168,36 @@ _ENVIRONMENT = {  # git fetches no object, asks nobody and writes nothing
 }
 
 
-def _read_git(root: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the fields of the log of first commits. Raises OSError, or subprocess.SubprocessError where git takes too long."""
+def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
+    shallow = frozenset[str]()
+    with suppress(OSError, IndexError):
+        listed = read_regular(os.path.join(project.git_folders(root)[-1], "shallow"), MAX_SHALLOW)
+        shallow = frozenset(listed.decode("ascii", "replace").split())
     program = child_environment.find_program("git")
     if program is None or not leads_out(program, root):
-        raise FileNotFoundError("git is not installed outside of the repository")
-    printed = subprocess.run(
-        [program, *_GIT, "-C", root, *_FIRST_COMMITS],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**child_environment.filter_environment(child_environment.FOR_GIT, environment), **_ENVIRONMENT},
-        timeout=LIMIT_S,
-        check=True,
-    ).stdout
-    return printed.decode("utf-8", "replace").split("\0")
+        return {}
+    try:
+        printed = subprocess.run(
+            [program, *_GIT, "-C", root, *_FIRST_COMMITS],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**child_environment.filter_environment(child_environment.FOR_GIT, environment), **_ENVIRONMENT},
+            timeout=LIMIT_S,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    times: dict[str, int] = {}
+    commit_ms = UNDATED
+    fields = iter(printed.decode("utf-8", "replace").split("\0"))
+    for field in fields:
+        if field.startswith("\x01"):
+            commit, _, seconds = field[1:].strip().partition(" ")
+            commit_ms = int(seconds) * 1000 if seconds.isdecimal() and commit not in shallow else UNDATED
+        elif field.strip().startswith("R"):
+            before = next(fields, "")
+            times[next(fields, "")] = times.get(before, commit_ms)
+        elif field.strip() == "A":
+            times.setdefault(next(fields, ""), commit_ms)
+    return times
