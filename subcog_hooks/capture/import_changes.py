@@ -9,7 +9,6 @@ from typing import NamedTuple, Self
 
 from subcog_hooks.capture import jsonl
 from subcog_hooks.capture.jsonl import clean_content, redact_memory
-from subcog_hooks.capture.repository_files import CUE_FIELDS
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.store.memory import (
     ACTIVE,
@@ -244,26 +243,18 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
     """Return whether a row changes nothing. A section that the user has forgotten or superseded stays so."""
     if before.status == PENDING:
         memory = _with_import_status(memory, options)
-    if memory.trust == FILE and not row.is_section and before.content_hash == memory.content_hash:
-        return not _brings_cues(before, memory, options)  # a file's line removes nothing from the stored memory
+    if memory.trust == FILE and not (options.trusted or row.is_section) and before.content_hash == memory.content_hash:
+        return True  # a file's line removes nothing from the stored memory
     if row.is_section and before.status == "active" and memory.status == PENDING:
         memory = memory.with_changes(status="active")  # an accepted section does not wait again
     if options.replace:
         return jsonl.dump(before) == jsonl.dump(_update_section(before, memory) if row.is_section else memory)
     if not row.is_section:
-        return before.content_hash == memory.content_hash and not _brings_cues(before, memory, options)
+        return before.content_hash == memory.content_hash
     if stays_away(before):
         return True
     is_edited = before.content_hash == memory.content_hash and not is_untouched(before)
     return is_edited or all(getattr(before, name) == getattr(memory, name) for name in _FILE_FIELDS)
-
-
-def _brings_cues(before: Memory, memory: Memory, options: ImportOptions) -> bool:
-    """Return whether the person now vouches for a file whose untouched memory was stored without its cues."""
-    if not options.trusted or before.trust != FILE:
-        return False
-    is_as_it_came = is_untouched(before) or before.updated_at == memory.updated_at
-    return is_as_it_came and any(getattr(before, name) != getattr(memory, name) for name in CUE_FIELDS)
 
 
 def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> Memory:
@@ -276,7 +267,7 @@ def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options:
     if not row.is_section:
         if options.is_repositorys and before.project not in options.names:
             raise InvalidMemory(f"the id {memory.id} is taken in another project", "give the line another id")
-        if options.replace or _brings_cues(before, memory, options):
+        if options.replace:
             return memory
         raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
     if options.keeps_users and not is_untouched(before):

@@ -175,7 +175,7 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
         terminal.say(describe_removed(sorted(report.removed.items())))
     if report.withheld:
         remark = f"{report.withheld} are a file's or a colleague's word and come without their cues and questions"
-        terminal.say(f"{remark}: `--trust user` brings those too, if you vouch for it")
+        terminal.say(f"{remark}: `--trust user --replace` brings those too, if you vouch for it")
     for location, content in report.first if dry_run else ():
         terminal.result(f"{safe(content[: 2 * MAX_BEGINNING])[:MAX_BEGINNING]}  ({safe(location.rpartition('::')[2])})")
     if dry_run and (others := report.added + report.replaced - len(report.first)) > 0:

@@ -92,7 +92,7 @@ def test_a_colleagues_file_comes_without_its_cues(bare: Machine, shop: Path, tmp
     assert (row.get("standing"), row["priority"], row["trust"]) == (None, 89, "file")
     assert bare.recall("Where does the money go?", cwd=shop) == []
     assert bare.run("import", str(file)).stdout == b"added 0, already there 1\n"
-    assert bare.run("import", str(file), "--trust", "user").stdout == b"added 0, replaced 1\n"
+    assert bare.run("import", str(file), "--trust", "user", "--replace").stdout == b"added 0, replaced 1\n"
     (row,) = bare.rows("export")
     assert {name: row[name] for name in fields} == fields
     assert (row["standing"], row["trust"]) == (True, "file")

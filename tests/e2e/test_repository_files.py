@@ -91,7 +91,7 @@ def test_a_later_vouching_brings_the_cues(bare: Machine, attack: Path) -> None:
     assert {row["status"] for row in bare.stored("all").values()} == {"pending"}
     for variable in UNATTENDED:
         del bare.environment[variable]
-    done = bare.run("import", str(attack), "--trust", "user")
+    done = bare.run("import", str(attack), "--trust", "user", "--replace")
     assert (done.code, done.stdout.startswith(b"added 3, "), done.stdout.endswith(b", replaced 2\n")) == (0, True, True)
     assert {(row["trust"], *row["paths"]) for row in bare.rows("export")} == {("user", "**")}
 
