@@ -155,10 +155,9 @@ def _connect(path: str) -> apsw.Connection:
 def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
     if isinstance(error, apsw.BusyError):
         return UsageError(f"{path} is locked", "end the program that uses it")
-    if isinstance(error, apsw.InterruptError):
-        return UsageError(f"{path} takes more than {MAX_FOREIGN_S:.0f} s to read, {location}", _CHECK_FILE)
-    if isinstance(error, apsw.NoMemError | MemoryError | apsw.TooBigError):
-        return UsageError(f"{path} needs too much memory to be read, {location}", _CHECK_FILE)
+    if isinstance(error, apsw.InterruptError | apsw.NoMemError | MemoryError | apsw.TooBigError):
+        limit = f"{MAX_FOREIGN_S:.0f} s" if isinstance(error, apsw.InterruptError) else "memory than there is"
+        return UsageError(f"{path} takes more than {limit} to read, {location}", _CHECK_FILE)
     if isinstance(error, apsw.CantOpenError | apsw.PermissionsError | apsw.IOError | apsw.ReadOnlyError):
         return UsageError(f"{path} cannot be read: {error}", "look whether its file and folder can be read")
     return UsageError(

@@ -254,14 +254,9 @@ def _select_drawers(database: ForeignDatabase, table: str, keys: tuple[str, ...]
     for number, piece in pieces.items():
         drawers[text_value(piece, "parent_drawer_id") or names[number]].append(piece)
     for name, drawer in drawers.items():
-        drawer.sort(key=_chunk_number)
+        drawer.sort(key=lambda piece: number if isinstance(number := piece.get("chunk_index"), int) else 0)
         text = "".join(str(piece.get("chroma:document") or "") for piece in drawer)  # They are cut without overlap.
         yield {**drawer[0], "name": name, "text": text}
-
-
-def _chunk_number(piece: Mapping[str, object]) -> int:
-    number = piece.get("chunk_index")
-    return number if isinstance(number, int) else 0
 
 
 def _convert_drawer(row: Row) -> Note | str:
@@ -277,20 +272,14 @@ def _convert_drawer(row: Row) -> Note | str:
     return Note(f"drawer in {room}" if room else "drawer", row.text("name"), row.text("text"), fields)
 
 
-def _palace_config(environment: Mapping[str, str]) -> str:
-    home = os.path.expanduser("~")
-    older = os.path.join(home, ".mempalace")
-    if folder := environment.get("MEMPALACE_CONFIG_DIR", "").strip():
-        return os.path.expanduser(folder)
-    if os.path.isfile(os.path.join(older, "config.json")) or os.path.isfile(os.path.join(older, STORES[MEMPALACE].file)):
-        return older
-    convention = environment.get("XDG_CONFIG_HOME", "")
-    return os.path.join(convention if os.path.isabs(convention) else os.path.join(home, ".config"), "mempalace")
+def _palace_folder(_: Mapping[str, str]) -> str:
+    older = _find_in_home(".mempalace")
+    return older if os.path.isdir(older) else _find_in_home(os.path.join(".config", "mempalace"))
 
 
 STORES = {
     CLAUDE_MEM: ForeignStore(
-        lambda _: os.path.join(os.path.expanduser("~"), ".claude-mem"),
+        lambda _: _find_in_home(".claude-mem"),
         "claude-mem.db",
         _convert_observation,
         ("settings.json", "CLAUDE_MEM_DATA_DIR"),
@@ -302,7 +291,7 @@ STORES = {
         _convert_mcp_memory,
     ),
     MEMPALACE: ForeignStore(
-        _palace_config, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, ("config.json", "palace_path")
+        _palace_folder, os.path.join("palace", "chroma.sqlite3"), _convert_drawer, ("config.json", "palace_path")
     ),
     UPSTREAM: ForeignStore(lambda environment: data_folder(environment, "subcog"), "index.db", _convert_upstream),
 }
