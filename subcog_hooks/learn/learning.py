@@ -22,6 +22,7 @@ from subcog_hooks.learn.proposals import (
     is_outdated,
     session_id,
 )
+from subcog_hooks.learn.quoting import Utterance
 from subcog_hooks.learn.transcript_files import TranscriptFile, database_of, name_session
 from subcog_hooks.learn.turn_scores import ACCEPTED, ANSWER, ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, TypedTurn
 from subcog_hooks.store import learned
@@ -182,8 +183,15 @@ def propose_repeated(run: LearningRun, pace: Pace) -> list[learned.HeardTurn]:
     fresh = [proposal for proposal in new_by_id.values() if proposal.id not in stored]
     fresh.sort(key=lambda proposal: (proposal.turn.at_ms, proposal.id))
     surest_first = sorted(unsure.values(), key=lambda proposal: (-proposal.certainty, proposal.id))
-    utterances = [_memory_utterance(memory, run.state) for memory in kept_memories]
-    utterances += map(_proposal_utterance, [*fresh, *surest_first])
+    utterances = []
+    for memory in kept_memories:
+        earlier = learned.find_proposal(run.state, memory.id) if run.state else None
+        session, audience = session_id(memory), audience_of(memory.scope, memory.project)
+        certainty = (earlier.alone if earlier else 0.0) or PACKAGED_FIT.bar
+        utterances.append(Utterance(memory.id, memory.content, session, audience, memory.created_at, certainty))
+    for new in (*fresh, *surest_first):
+        session, audience = name_session(new.path), audience_of(new.scope, new.owner)
+        utterances.append(Utterance(new.id, new.text, session, audience, new.turn.at_ms, new.certainty))
     for group in quoting.find_repeated(utterances, pace):
         first_id, *repeated = [utterance.key for utterance in group.utterances]
         status = stored[first_id].status if first_id in stored else ""
@@ -265,26 +273,3 @@ def _mark_superseded(store: Store, ids: Sequence[str], successor_id: str) -> Non
     waiting = [id_ for id_, memory in store.by_ids(ids).items() if memory.status == PENDING and id_ != successor_id]
     if waiting and successor_id in store.by_ids([successor_id]):
         store.modify(waiting, lambda memory: memory.with_changes(status=SUPERSEDED, superseded_by=successor_id))
-
-
-def _proposal_utterance(proposal: Proposal) -> quoting.Utterance:
-    return quoting.Utterance(
-        proposal.id,
-        proposal.text,
-        session=name_session(proposal.path),
-        audience=audience_of(proposal.scope, proposal.owner),
-        at_ms=proposal.turn.at_ms,
-        certainty=proposal.certainty,
-    )
-
-
-def _memory_utterance(memory: Memory, state: State | None) -> quoting.Utterance:
-    earlier = learned.find_proposal(state, memory.id) if state else None
-    return quoting.Utterance(
-        memory.id,
-        memory.content,
-        session=session_id(memory),
-        audience=audience_of(memory.scope, memory.project),
-        at_ms=memory.created_at,
-        certainty=(earlier.alone if earlier else 0.0) or PACKAGED_FIT.bar,
-    )

@@ -8,7 +8,7 @@ to ask the person. Turns with different values are never the same: the newest va
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod, sqrt
@@ -278,7 +278,6 @@ class Utterance:
 
     key: str
     text: str
-    _: KW_ONLY
     session: str
     audience: str
     at_ms: int

@@ -33,7 +33,7 @@ from subcog_hooks.store import project
 SUFFIX = ".jsonl"
 AGENT_PREFIX, AGENTS_FOLDER = "agent-", "subagents"  # names of transcripts and folders of subagents
 IDLE_MS = 3 * 3_600_000  # ms; a session that was quiet this long is complete for now
-_TAILS = 65_536, 4_194_304  # bytes at the end that are searched for the last row's time
+_TAIL = 65_536  # bytes at the end that are searched for the last row's time
 _TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
 _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identify a file
 
@@ -74,11 +74,8 @@ def _sessions_in(path: str, report_error: Callable[[OSError], None]) -> list[Tra
         with open_database(path, SourceReading("opencode"), os.path.dirname(path)) as opened:
             sizes = opened.sum_lengths("part", "data", "session_id")
             rows = list(opened.select_rows("session", _SESSION_COLUMNS))
-    except OSError as error:
-        report_error(error)
-        return []
-    except UsageError as error:
-        report_error(OSError(errno.EIO, str(error), path))
+    except (OSError, UsageError) as error:
+        report_error(error if isinstance(error, OSError) else OSError(errno.EIO, str(error), path))
         return []
     sessions = []
     for row in rows:
@@ -101,11 +98,9 @@ def transcript_at(path: str) -> TranscriptFile | None:
         return None
     changed = status.st_mtime_ns // 1_000_000
     with suppress(OSError), open(path, "rb") as file:  # The reading reports the error.
-        for tail in _TAILS:
-            file.seek(max(0, status.st_size - tail))
-            if times := _TIME.findall(file.read(tail)):
-                changed = min(changed, parse_time_ms(times[-1].decode()) or changed)  # The file may have been copied since.
-                break
+        file.seek(max(0, status.st_size - _TAIL))
+        if times := _TIME.findall(file.read(_TAIL)):
+            changed = min(changed, parse_time_ms(times[-1].decode()) or changed)  # The file may have been copied since.
     return TranscriptFile(path, status.st_size, changed)
 
 
