@@ -328,10 +328,7 @@ class NearDuplicate(NamedTuple):
 
 
 def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> list[NearDuplicate]:
-    """Return the active memories of the same audience that resemble or contradict `memory`.
-
-    A resembling memory shares at least half of its words. Contradictions come first, then the most similar memories.
-    """
+    """Return the active memories of one audience that share half of the words of `memory` or contradict it, these first."""
     analysed = query.analyse_query(memory.content[:MAX_COMPARED], index)
     audience = Filter(audiences=(audience_of(memory.scope, memory.project),))
     hits = words.search_index(index, words.any_term_query(index, analysed), audience, MAX_CANDIDATES)
@@ -348,10 +345,7 @@ def find_near_duplicates(memory: Memory, index: LexicalIndex, store: Store) -> l
 
 
 def group_copies(memories: Sequence[Memory], index: LexicalIndex) -> list[list[Memory]]:
-    """Group memories of one audience that say the same: one has all words of the other, and they do not differ.
-
-    Each joins the first group whose first memory it copies, or begins one.
-    """
+    """Group memories of one audience that say the same: one has all words of the other, and they do not differ."""
     stems = index.analysers.body_terms
     groups: list[tuple[set[str], Statement, list[Memory]]] = []
     for memory in memories:

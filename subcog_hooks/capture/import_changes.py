@@ -43,10 +43,10 @@ class ImportReport:
     """The plan of an import, and its result: the memories that it adds, changes, archives, leaves and refuses.
 
     lost: live memories that the imported part has no more; kept: the numbers of memories that stay, by folder that is empty or
-    unreadable, so that its disk could be missing; files: the Markdown files that were read. Sections that left these go, too.
+    unreadable; files: the Markdown files that were read.
 
-    The next four fields are of one chunk. new, changed: memories by id; copies: rows with the text of another live memory;
-    forgotten_ids: of sections that the user has forgotten, and that may be stored with another text.
+    The next four fields are of one chunk: memories by id, rows with the text of another live memory, and ids of sections that
+    the user has forgotten.
     """
 
     lost: list[Memory] = field(default_factory=list)
@@ -129,10 +129,7 @@ def is_linked_worktree(here: Project) -> bool:
 
 
 def may_lack_files(here: Project) -> bool:
-    """Return whether files of a project can be missing at its root without being gone.
-
-    That holds for a linked worktree, which can be on any branch, and for a sparse checkout.
-    """
+    """Return whether files can be missing at a root without being gone: in a linked worktree or a sparse checkout."""
     files = [os.path.join(folder, name) for folder in git_folders(here.root) for name in ("config", "config.worktree")]
     sparse = ("core", "", "sparsecheckout", "true")
     return is_linked_worktree(here) or any(sparse in parse_config(read_or_empty(file)) for file in files)
@@ -202,10 +199,7 @@ def section_file(section: Memory) -> str:
 
 
 def _find_forgotten(unseen: list[tuple[str, jsonl.Row]], store: Store, names: Sequence[str]) -> frozenset[str]:
-    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file.
-
-    names: all names of the current project.
-    """
+    """Return the sections that the user has forgotten: purged, as a whole document, or under another name of their file."""
     sections = {row.memory.id: location for location, row in unseen}
     files = {id_: location.partition("#")[0] for id_, location in sections.items() if "#" in location}
     wholes = {id_: SECTION_PREFIX + hash_content(file)[:12] for id_, file in files.items()}
@@ -302,20 +296,14 @@ def is_untouched(section: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change leaves a section's file fields alone: `updated_at` stays, so the file goes on to update it.
-
-    To accept a waiting section changes no field of its file.
-    """
+    """Return whether a change leaves a section's file fields alone, so that the file still updates it; to accept it does."""
     names = (*_USER_FIELDS, "status") if (before.status, after.status) == (PENDING, ACTIVE) else _USER_FIELDS
     as_before = after.with_changes(**{name: getattr(before, name) for name in names})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
 def _is_copy(memory: Memory, written: Mapping[str, Memory], store: Store | None, options: ImportOptions) -> bool:
-    """Return whether another live memory says the same as a section, for the same audience and with the same cues.
-
-    written: the new and changed memories of this chunk, by their content's hash.
-    """
+    """Return whether a live memory, stored or in `written`, says the same as a section, for its audience and with its cues."""
     if memory.status != "active":
         return False
     live = ("active", PENDING) if options.waits else ("active",)

@@ -144,10 +144,7 @@ def find_markdown_files(folder: str, nested: list[str] | None = None) -> Iterato
 
 
 def walk_markdown(folder: str, nested: list[str] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Yield the folders that an import reads, each with the names of its Markdown files.
-
-    nested: gets the repositories below the folder, which are left out.
-    """
+    """Yield the folders that an import reads, each with the names of its Markdown files. nested: gets repositories below."""
     for parent, folders, files in os.walk(folder):
         wanted = [name for name in sorted(folders) if name not in SKIPPED_FOLDERS and not name.startswith(".")]
         folders[:] = [name for name in wanted if not os.path.lexists(os.path.join(parent, name, ".git"))]
@@ -174,10 +171,7 @@ def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> I
 
 
 def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[jsonl.Row]:
-    """Yield the sections of a Markdown document as memories with ids that follow from their headings.
-
-    file_name: from the project's root.
-    """
+    """Yield the sections of a document as memories with ids from their headings. file_name: from the project's root."""
     document, project = read_document(text, file_name), options.project
     document_ms = document.date
     paths, standing = read_rule_cues(document.fields, file_name) if file_name.endswith(RULE_SUFFIX) else ([], None)
@@ -216,11 +210,10 @@ MAX_CHUNK_ATTEMPTS = 3  # attempts at a chunk, in case another process writes me
 
 
 def import_path(path: str, store: Store | None, options: ImportOptions, progress: Callable[[int], None]) -> ImportReport:
-    """Import a JSONL file, a Markdown file or a folder of Markdown.
+    """Import a JSONL file, a Markdown file or a folder of Markdown that `check_source` has checked. Committed chunks stay.
 
-    path: checked by `check_source`; store: None for `--dry-run` without a store; progress: called with the number
-    of rows of each chunk. Raises UsageError if the path cannot be read, and StoreError if the store cannot be written.
-    Committed chunks stay.
+    store: None for `--dry-run` without a store; progress: called with the number of rows of each chunk. Raises UsageError,
+    StoreError.
     """
     is_markdown = os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)
     report = find_absence(store, path, options) if store and is_markdown else ImportReport()
@@ -237,10 +230,9 @@ def import_reading(
     options: ImportOptions,
     progress: Callable[[int], None],
 ) -> ImportReport:
-    """Import the rows of a source, as `import_path` does, and return its report with the outcome.
+    """Import the rows of a source, and return its report with the outcome. Sections that left its files are archived.
 
-    report: says which memories the source has lost, and which Markdown files were read as by `import_path`; sections that left
-    these are archived. Raises StoreError.
+    report: the memories that the source has lost, and its Markdown files. Raises StoreError.
     """
     if store:
         rows = keep_section_ids(rows, store, may_return=options.may_return)
@@ -278,10 +270,7 @@ def _archive_untouched(memories: Sequence[Memory], store: Store, options: Import
 def _write_chunk(
     chunk: list[tuple[str, jsonl.Row]], store: Store | None, options: ImportOptions, report: ImportReport
 ) -> list[tuple[str, jsonl.Row]]:
-    """Write one chunk, and return its copies of other memories.
-
-    If another process changes these memories meanwhile, compare them once more. Raises StoreBusy if that does not end.
-    """
+    """Write one chunk, once more where another process writes, and return its copies of other memories. Raises StoreBusy."""
     for _ in range(MAX_CHUNK_ATTEMPTS):
         since = store.revision() if store else 0
         plan = plan_changes(chunk, store, options)

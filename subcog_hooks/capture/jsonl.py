@@ -53,13 +53,10 @@ _MAX_DEPTH = 20  # nested lists and objects of a condition; `check` allows fewer
 
 
 def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory, Removed]:
-    """Return `memory` without secrets and private blocks, and how many of each kind were removed.
+    """Return `memory` without secrets, private blocks and lone surrogates, and how many of each kind were removed.
 
-    A trigger or a path with a secret is removed as a whole: `[redacted: …]` would be a class of characters. Lone surrogates,
-    which cannot be stored, become U+FFFD.
-
-    before: the stored memory that is being changed. Raises InvalidMemory for an invalid field, for an empty content, and for a
-    content that names no more than a removed secret.
+    A trigger or a path with a secret is removed as a whole: `[redacted: …]` would be a class of characters. before: the stored
+    memory that is being changed. Raises InvalidMemory, also for a content that names no more than a removed secret.
     """
     removed: Counter[str] = Counter()
 
@@ -197,9 +194,8 @@ class Row:
 def parse(line: str, new_id: Callable[[], str], now_ms: int, *, trusted: bool, repository_names: tuple[str, ...] = ()) -> Row:
     """Parse a line into a memory. Raises InvalidMemory with the field and the remedy.
 
-    trusted: the user vouches for the file (`import --trust user`), so `trust` user and priorities that pin are kept. Otherwise
-    no line gets the trust of the person's typed (`user`) or spoken (`transcript`) words. A file's or a teammate's line (trust
-    `file`, `team`) then also loses its cues and questions.
+    trusted: the user vouches for the file (`import --trust user`). Otherwise no line pins or has the trust of the person's
+    words, and a file's or a teammate's line (trust `file`, `team`) loses its cues and questions.
 
     repository_names: of the repository that holds the file, the first its identity. It limits the line to a text about it.
     """

@@ -157,10 +157,9 @@ def split_parts(text: str, *, title: str) -> list[Part]:
 
 
 def cut_sections(parts: list[Part]) -> list[Section]:
-    """Return the sections of a document: tiny parts are merged into others, long ones are cut.
+    """Return the sections of a document: long parts are cut, tiny ones go to their parents, a tiny root to the first part.
 
-    A part that is too short goes into its parent, from the deepest up; a tiny root goes to the first part below. A heading with
-    nothing below it is text, too, unless the document has no other text.
+    A heading with nothing below it is text, too, unless the document has no other text.
     """
     if not any(part.blocks for part in parts):
         return []
@@ -190,10 +189,7 @@ _MAX_FRONT_MATTER = 200  # lines
 
 
 def _count_front_matter(lines: list[str]) -> int:
-    """Return the number of lines of the leading YAML block with its `---` lines; 0 without a block.
-
-    A thematic break has an empty line or prose below it.
-    """
+    """Return the number of lines up to the end of the leading YAML block; 0 without one. Behind a thematic break is prose."""
     start = next((index for index, line in enumerate(lines) if line.strip()), len(lines))
     if len(lines) < start + 2 or lines[start].rstrip() != "---" or not lines[start + 1].strip():
         return 0
@@ -379,10 +375,7 @@ _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n", re.MULTILINE)
 
 
 def _cut_block(block: Block, room: int) -> Iterator[Block]:
-    """Yield the pieces of a block, each cut as late as possible at an empty line, a line end or a space, else anywhere.
-
-    Each piece of a table has its head, and each piece of fenced code has its fences.
-    """
+    """Yield the pieces of a block, cut at an empty line, line end or blank; each has the head of its table, or fences."""
     text = block.text
     start, line = 0, block.line
     head = foot = ""

@@ -23,10 +23,7 @@ _BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]")
 
 
 def read_text_file(path: str) -> tuple[str, int, str] | str:
-    """Return a Markdown file's text, the time of its last change in milliseconds since the epoch, and a remark on its encoding.
-
-    Return the reason if it cannot be read.
-    """
+    """Return a file's text, the time of its last change (ms since the epoch), and a remark on its encoding; else the reason."""
     try:
         raw = read_regular(path, MAX_MARKDOWN + 1)
         changed_ms = int(os.stat(path).st_mtime * 1000)
@@ -100,10 +97,9 @@ def clear_fields(memory: Memory, names: Iterable[str]) -> Memory:
 
 
 def limit_to_repository(memory: Memory, repository: str, paths: Iterable[str] = ()) -> Memory:
-    """Return the text that a repository's file gives: about that repository, and a file's word.
+    """Return the text that a repository's file gives: about that repository, by its identity, and a file's word.
 
-    Questions that the text has in these words stay, and a rule may be for fewer sessions than its words say. repository: its
-    identity. paths: the globs in the front matter of the text's own file.
+    Questions in the text's own words stay, as do `paths` of its front matter, and a rule may be for fewer sessions.
     """
     kept = {
         "paths": tuple(narrow_globs(paths)),

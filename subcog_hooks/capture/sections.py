@@ -23,10 +23,7 @@ MAX_GAP = 4  # numbers in a row without a memory; a section is in none while ano
 
 
 def _look_for(path: str, base: str, list_names: Callable[[str], frozenset[str] | None]) -> tuple[bool, str]:
-    """Return whether a path below a folder, `base`, is gone; and the folder that cannot tell, "" for none.
-
-    An empty folder cannot tell, as its disk could be missing. A name counts as it is listed, on every file system.
-    """
+    """Return whether a path below the folder `base` is gone, and the empty folder that cannot tell, "" for none."""
     folder, name = os.path.split(path)
     while (names := list_names(folder)) is None:
         if len(folder) <= len(base):
@@ -93,10 +90,7 @@ def section_id(group: str, number: int) -> str:
 
 
 def keep_section_ids(rows: Iterable[tuple[str, Row]], store: Store, *, may_return: bool) -> Iterator[tuple[str, Row]]:
-    """Yield the rows. Sections with one heading get the ids under which their texts are stored.
-
-    may_return: forgotten lines come back where a piece of a text also has other ones.
-    """
+    """Yield the rows, sections of one heading with the ids of their stored texts. may_return: forgotten lines come back."""
     for document, entries in groupby(rows, key=lambda entry: document_of(entry[1].memory) if entry[1].group else None):
         if document is None:
             yield from entries

@@ -135,11 +135,7 @@ class EpisodeStore(Store):
         return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
 
     def find_failure(self, key: str, projects: Sequence[str], but_session: str) -> tuple[str, str, int] | None:
-        """Return the newest episode of these projects that had an error and got past it, None for none.
-
-        key: the normalised line, from `failure_key`; but_session: a session that does not count. The answer is the id, the fix,
-        and the time in milliseconds.
-        """
+        """Return id, fix and time (ms) of the newest episode that got past an error. key: from `failure_key`."""
         sql = (
             "SELECT memories.id, fix, created_at FROM failures JOIN memories ON memories.id = failures.episode"
             " JOIN episodes ON episodes.id = failures.episode WHERE key = ? AND fix <> '' AND session <> ?"

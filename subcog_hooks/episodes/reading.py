@@ -133,11 +133,7 @@ def _cut_end(text: str, limit: int) -> str:
 def cut_episodes(
     turns: Sequence[TypedTurn], client: str, owner_of: Callable[[str], str | None], relative: Callable[[str, str], str]
 ) -> Iterator[Episode]:
-    """Yield the episodes of one session's turns.
-
-    owner_of: gives the project of a folder, None outside of any. relative: gives a path, behind a folder, from the folder's
-    project on.
-    """
+    """Yield the episodes of one session's turns. owner_of: a folder's project; relative: a path from its project's root."""
     groups: list[list[TypedTurn]] = []
     for turn in turns:
         if groups and groups[-1][0].session == turn.session and is_reply(turn.text):
@@ -365,10 +361,7 @@ def _make_memory(episode: Episode) -> Memory:
 
 
 def find_gone(store: EpisodeStore, kept_ms: int, now: int) -> list[str]:
-    """Return the ids of the episodes that go with their transcript. Raises StoreError.
-
-    kept_ms: how long they stay without it, in milliseconds; 0 for not at all.
-    """
+    """Return the ids of episodes that go with their transcript, `kept_ms` later (0: at once). Raises StoreError."""
     gone = []
     folders = [os.path.join(client.data.folder_path, "") for client in transcript_files.LEARNED_CLIENTS.values()]
     away = tuple(folder for folder in folders if not os.path.isdir(folder))  # A disk that is away takes nothing with it.

@@ -236,10 +236,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _read_clauses(text: str, *denying: str) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a text, each with whether an odd number of denials stands before it in its clause.
-
-    denying: the tables of words that deny.
-    """
+    """Yield the words of a text, each with whether an odd number of words of the tables `denying` precedes it in its clause."""
     denials = frozenset[str]().union(*(_WORDS[name] for name in denying))
     for clause in _CLAUSE_END.split(text.casefold()):
         is_denied = False

@@ -47,10 +47,9 @@ def learn(
     progress: Callable[[int], None],
     pace: Pace = FULL_PACE,
 ) -> LearningReport:
-    """Read transcripts and store their proposals. `progress` is called with the number of read bytes.
+    """Read transcripts and store their proposals. `progress` is called with the number of read bytes. Raises StoreError.
 
     store, state: None if there is none yet and nothing will be written. pace: asked before each reading whether to go on.
-    Raises StoreError; stored proposals stay.
     """
     run = LearningRun(store, state, options)
     report = run.report
@@ -163,10 +162,9 @@ def find_start(file: TranscriptFile, before: learned.ReadPosition | None) -> int
 
 
 def propose_repeated(run: LearningRun, pace: Pace) -> list[learned.HeardTurn]:
-    """Propose the turns that several sessions repeat, and let one proposal stand for each meaning.
+    """Propose the turns that several sessions repeat, and return the heard turns that are no longer in their transcripts.
 
-    Turns that were compared already propose nothing: they were proposed, or the person has erased them. Return the heard turns
-    that are no longer in their transcripts.
+    Turns that were compared already propose nothing: they were proposed, or the person has erased them.
     """
     store, report = run.store, run.report
     state = None if run.options.dry_run else run.state

@@ -246,11 +246,7 @@ def session_id(memory: Memory) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningOptions:
-    """The options of a run over sessions.
-
-    since: older turns are skipped, milliseconds since the epoch; left_out: excluded projects and folders; dry_run: nothing
-    is stored or noted; fit: the weights that judge turns.
-    """
+    """The options of a run over sessions. since: skips older turns, ms since the epoch; left_out: projects and folders."""
 
     since: int = 0
     left_out: Sequence[str] = ()
@@ -275,10 +271,7 @@ class LearningReport:
 
 
 class LearningRun:
-    """A run over sessions: what it proposes and stores, and its report.
-
-    store, state: None if there is none yet and nothing will be written.
-    """
+    """A run over sessions with its report. store, state: None if there is none yet and nothing will be written."""
 
     def __init__(self, store: Store | None, state: State | None, options: LearningOptions) -> None:
         self.store = store

@@ -153,10 +153,7 @@ def _length(turn: ShownTurn) -> int:
 
 
 def select_notes(notes: Mapping[str, str], shown: Sequence[ShownTurn]) -> dict[str, str]:
-    """Return the notes that a model may see as one line each, by id: at most MAX_NOTES, the nearest to the turns first.
-
-    notes: the project's contents by id, the newest first.
-    """
+    """Return the lines that a model may see of notes, by id, the newest first: the MAX_NOTES nearest to the turns."""
     said = {word for turn in shown for word in f"{turn.text} {turn.reply}".casefold().split() if word not in STOP}
 
     def distance(text: str) -> float:
@@ -211,10 +208,7 @@ def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
 def check_proposals(
     proposed: Sequence[QuotedMemory], shown: Sequence[ShownTurn], notes: Mapping[str, str]
 ) -> tuple[list[tuple[ShownTurn, QuotedMemory]], Counter[str]]:
-    """Return the accepted proposals, each behind its quoted turn, and the numbers of refused ones by reason.
-
-    notes: shown ones by id.
-    """
+    """Return the accepted proposals, each behind its quoted turn, and the numbers of refused ones by reason. notes: by id."""
     accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
     for answer in proposed:
@@ -310,10 +304,7 @@ class RepeatedMeaning:
 
 
 def find_repeated(utterances: Sequence[Utterance], pace: Pace = FULL_PACE) -> list[RepeatedMeaning]:
-    """Return the groups of utterances to one audience from several sessions or with several values, most sessions first.
-
-    utterances: in the order in which they may stand for others; pace: asked for a pause before each.
-    """
+    """Return the groups from several sessions or with several values, most sessions first. Earlier utterances stand first."""
     groups = (RepeatedMeaning(group) for group in _group_by_meaning(utterances, pace))
     repeated = [group for group in groups if group.is_repeated or group.is_changed]
     return sorted(repeated, key=lambda group: (-group.sessions, -group.certainty))

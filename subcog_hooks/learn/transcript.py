@@ -44,10 +44,7 @@ _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
 class TranscriptReading(NamedTuple):
-    """The outcome of reading a transcript.
-
-    end: bytes up to the last whole row; damaged: invalid rows; has_more: the limits of one reading ended it.
-    """
+    """The turns of a reading. end: bytes up to the last whole row; damaged: invalid rows; has_more: a limit ended it."""
 
     turns: list[TypedTurn]
     end: int
@@ -56,10 +53,7 @@ class TranscriptReading(NamedTuple):
 
 
 def read_transcript(path: str, start: int = 0, pace: Pace = FULL_PACE, *, with_work: bool = False) -> TranscriptReading:
-    """Read the turns of rows from `start` on, in bytes. Raises OSError.
-
-    pace: asked for a pause before each row. with_work: read also the agent's answers.
-    """
+    """Read the turns of rows from `start` on, in bytes. with_work: read also the agent's answers. Raises OSError."""
     reader = _read_from(path, max(0, start - LOOK_BACK), start, pace, with_work=with_work)
     if reader.misses_parent:  # the person went back further than the read part, so read the whole file
         reader = _read_from(path, 0, start, pace, with_work=with_work)

@@ -142,10 +142,7 @@ class SessionFolders:
         self._is_left_out: dict[str, bool] = {}
 
     def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project; None outside of any, and the folder itself if it is missing.
-
-        A missing folder in a project counts as the project's: a worktree for a task is soon removed.
-        """
+        """Return the identity of a folder's project, also of a removed worktree's; None outside of any, a missing folder."""
         if not folder:
             return None
         if owner := self._project(folder):

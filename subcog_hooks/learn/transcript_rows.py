@@ -306,10 +306,7 @@ def is_refused_by_user(row: Row) -> bool:
 
 
 def is_refusal(row: Row, *, says_who_typed: bool) -> bool:
-    """Return whether a row says that the person refused or interrupted a tool call.
-
-    says_who_typed: its session's rows do, so a refusal in a tool's result is the tool's own text unless the row notes it.
-    """
+    """Return whether the person refused or interrupted a call; a result may only print so where rows note who typed."""
     if row.get("type") != "user":
         return False
     content = content_of(row)

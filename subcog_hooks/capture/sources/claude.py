@@ -121,10 +121,7 @@ def is_from_path(memory: Memory, path: str, config: str, root: str) -> bool:
 
 
 def _follow_imports(file: str, root: ContextRoot, reading: SourceReading) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Yield a file and its imports, each once, with the text without comments and imports, and the time of its last change.
-
-    reading: counts the files that are left out.
-    """
+    """Yield a file and its imports, each once, with the text without comments and imports, and the time of its last change."""
     queue, seen = [(file, 0)], set[str]()
     while queue and len(seen) < MAX_IMPORTS:
         file, hops = queue.pop(0)
@@ -206,11 +203,7 @@ def _find_session_folders(config: str) -> list[str]:
 
 
 def read_claude_memory(config: str, only: str | None = None, here: Project | None = None) -> SourceReading:
-    """Read the client's folder, and the texts that it loads by itself. Raises UsageError.
-
-    config: the client's folder; only: one folder of auto memory instead of all; here: a project in which the client may not
-    have run yet.
-    """
+    """Read all of the client's notes, or those of the folder `only`, and the texts that it loads itself. Raises UsageError."""
     reading = SourceReading(CLAUDE, f"{_label_folder(config)}:")
     if only:
         if not os.path.isdir(only):

@@ -1,8 +1,4 @@
-"""Rule files of other tools in a repository, its decision records, and the first commits of its files, which date them.
-
-Front matter is parsed line by line: `globs: **/*.ts` is common, and is no YAML. The keys are those of each tool's
-documentation.
-"""
+"""Rule files of other tools in a repository, its decision records, and the first commits of its files, which date them."""
 
 import os
 import re
@@ -53,10 +49,7 @@ def find_rule_files(name: str, root: str, reading: SourceReading | None = None) 
 
 
 def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[[str], int]) -> SourceReading:
-    """Read a tool's rule files. owner: the identity of the project at `root`; first_commit_ms: as in ImportOptions.
-
-    Raises UsageError.
-    """
+    """Read a tool's rule files in the project `owner` at `root`. first_commit_ms: as in ImportOptions. Raises UsageError."""
     reading = SourceReading(name, f"{owner}::", repository=owner)
     for file in find_rule_files(name, root, reading):
         location = os.path.relpath(file, root).replace(os.sep, "/")
@@ -86,10 +79,7 @@ _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_
 
 
 def find_record_places(root: str, reading: SourceReading | None = None) -> tuple[list[str], list[str]]:
-    """Return the folders of a repository that hold decision records by their names, and the files beside.
-
-    All are relative to its root. reading: as in `walk_folders`.
-    """
+    """Return the folders of decision records by their names, and the files beside, relative to `root`."""
     folders: list[str] = []
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN, reading):
@@ -149,10 +139,9 @@ _FIRST_COMMITS = (
 
 
 def first_commit_reader(root: str, environment: Mapping[str, str]) -> Callable[[str], int]:
-    """Return a function from a file's name to the time of its first commit, in milliseconds since the epoch.
+    """Return a function from a file's name to the time of its first commit, in milliseconds since the epoch, UNDATED for none.
 
-    It returns UNDATED for a file without a commit, and where git gives no answer. Git is asked once, at the first call. A file
-    keeps its date when it is renamed unchanged. The oldest commits of a shallow clone tell no date.
+    Git is asked once, at the first call. A renamed file keeps its date. The oldest commits of a shallow clone tell none.
     """
     read_times = cache(lambda: _read_times(root, environment))
     return lambda file_name: read_times().get(file_name, UNDATED)

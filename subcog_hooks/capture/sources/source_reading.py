@@ -125,10 +125,7 @@ class SourceReading:
         self._origins.add(self.origin)
 
     def find_absence(self, store: Store | None, options: ImportOptions) -> ImportReport:
-        """Return a report with the Markdown files that were read, and the memories that the source has lost.
-
-        The lost ones may still be among the rows. store: None for `--dry-run` without a store.
-        """
+        """Return a report with the Markdown files that were read, and the lost memories, some of which may be rows."""
         if store and self.folder:
             report = find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
         else:

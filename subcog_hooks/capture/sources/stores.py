@@ -322,10 +322,7 @@ def _find_in_home(folder: str) -> str:
 
 
 def read_handbook(folder: str) -> SourceReading:
-    """Read the handbook that Codex writes about finished sessions, entry by entry. folder: its memories. Raises UsageError.
-
-    A handbook of another layout is read by its headings.
-    """
+    """Read Codex' handbook of finished sessions by its entries, in another layout by its headings. Raises UsageError."""
     reading = SourceReading(CODEX)
     file = os.path.join(folder, HANDBOOK)
     if not os.path.isfile(file):
