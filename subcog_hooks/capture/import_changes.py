@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
@@ -139,7 +139,7 @@ def may_lack_files(here: Project) -> bool:
 HIDDEN_STATUSES = {"superseded": "superseded", "deprecated": "archived", "rejected": "archived"}
 _FILE_FIELDS = ("content", "namespace", "tags", "status")  # fields of a section that its file determines
 _USER_FIELDS = ("keywords", "triggers", "paths", "when", "questions", "standing", "priority", "expires_at")
-_COPIED_FIELDS = ("scope", "project", "paths", "triggers", "when", "standing")
+_COPIED_FIELDS = ("paths", "triggers", "when", "standing")
 # Titles of rule files that several tools read. They say nothing about the text below.
 _RULE_TITLES = ("AGENTS", "AGENTS.md", "CLAUDE", "CLAUDE.md", "GEMINI", "GEMINI.md", "copilot-instructions", ".cursorrules")
 
@@ -154,8 +154,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
     forgotten = _find_forgotten(unseen, store, options.names) if store and unseen and not options.may_return else frozenset()
     time_ms = now_ms()
     plan = ImportReport()
-    hashes: set[tuple[str, str]] = set()
-    written: dict[str, Memory] = {}
+    written: dict[str, list[Memory]] = defaultdict(list)  # by the content's hash
     for location, row in sorted(chunk, key=lambda entry: entry[1].memory.id not in existing):
         plan.unknown.update(row.unknown)
         try:
@@ -167,13 +166,14 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.skipped += 1
                 plan.forgotten_ids.append(memory.id)
             elif before is None:
-                if not row.has_id and _has_same_content(memory, hashes, store):
+                if not row.has_id and _find_same(memory, {memory.content}, written, store):
                     plan.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):
                     plan.copies.append((location, row))
                     continue
-                plan.new[memory.id] = written[memory.content_hash] = _with_import_status(memory, options)
+                plan.new[memory.id] = _with_import_status(memory, options)
+                written[memory.content_hash].append(plan.new[memory.id])
                 plan.withheld += row.is_withheld
             elif _changes_nothing(before, memory, row, options):
                 is_deleted = before.status == "deleted" and memory.status != "deleted" and not row.is_section
@@ -182,8 +182,9 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
             elif memory.id in plan.new and (options.replace or row.is_section):
                 plan.new[memory.id] = memory
             else:
-                replacement = _choose_replacement(before, memory, row, options)
-                plan.changed[memory.id] = written[replacement.content_hash] = _with_import_status(replacement, options)
+                memory = _choose_replacement(before, memory, row, options)
+                plan.changed[memory.id] = _with_import_status(memory, options)
+                written[memory.content_hash].append(plan.changed[memory.id])
         except InvalidMemory as error:
             plan.refuse(location, str(error))
     locations = {row.memory.id: location for location, row in chunk}
@@ -252,23 +253,21 @@ def _changes_nothing(before: Memory, memory: Memory, row: jsonl.Row, options: Im
 
 
 def _choose_replacement(before: Memory, memory: Memory, row: jsonl.Row, options: ImportOptions) -> Memory:
-    if options.keeps_users and before.trust == USER:
-        raise InvalidMemory(f"{memory.id} is the person's own", "ask the person, then give --as-user")
-    if options.keeps_users and (before.status == "deleted" or (before.status == PENDING and not options.waits)):
-        raise InvalidMemory(f"{memory.id} waits for the person, or was forgotten", "ask the person, then give --as-user")
+    is_edited = row.is_section and not is_untouched(before)
+    is_decided = before.trust == USER or before.status == "deleted" or (before.status == PENDING and not options.waits)
+    if options.keeps_users and (is_decided or is_edited):
+        raise InvalidMemory(f"{memory.id} is the person's own, or was changed by them", "ask them, then give --as-user")
     if options.waits and before.status == "active":
         raise InvalidMemory(f"{memory.id} is another by now, and an agent imports it unasked", "the person imports it again")
-    if not row.is_section:
-        if options.is_repositorys and before.project not in options.names:
-            raise InvalidMemory(f"the id {memory.id} is taken in another project", "give the line another id")
-        if options.replace:
-            return memory
-        raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
-    if options.keeps_users and not is_untouched(before):
-        raise InvalidMemory(f"{memory.id} was changed by the person", "ask the person, then give --as-user")
-    if not options.replace and not is_untouched(before):
+    if is_edited and not options.replace:
         raise InvalidMemory(f"{memory.id} was edited since it was imported", "use --replace to take the file's text")
-    return _update_section(before, memory)
+    if row.is_section:
+        return _update_section(before, memory)
+    if options.is_repositorys and before.project not in options.names:
+        raise InvalidMemory(f"the id {memory.id} is taken in another project", "give the line another id")
+    if not options.replace:
+        raise InvalidMemory(f"the id {memory.id} is taken by another content", "use --replace to overwrite it")
+    return memory
 
 
 def _update_section(before: Memory, section: Memory) -> Memory:
@@ -302,21 +301,25 @@ def keeps_file_fields(before: Memory, after: Memory) -> bool:
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)
 
 
-def _is_copy(memory: Memory, written: Mapping[str, Memory], store: Store | None, options: ImportOptions) -> bool:
-    """Return whether a live memory, stored or in `written`, says the same as a section, for its audience and with its cues."""
-    if memory.status != "active":
-        return False
+def _is_copy(memory: Memory, written: Mapping[str, list[Memory]], store: Store | None, options: ImportOptions) -> bool:
+    """Return whether a live memory says the same as a section, for its audience and with its cues."""
     live = ("active", PENDING) if options.waits else ("active",)
-    hashes = [hash_content(text) for text in _texts_of_copies(memory.content)]
-    others = [written[content_hash] for content_hash in hashes if content_hash in written]
-    others += [other for content_hash in hashes for other in (store.by_hash(content_hash) if store else ())]
-    return any(
+    return memory.status == "active" and any(
         other.id != memory.id
         and other.status in live
         and other.trust in (memory.trust, USER)
         and all(getattr(other, name) == getattr(memory, name) for name in _COPIED_FIELDS)
-        for other in others
+        for other in _find_same(memory, _texts_of_copies(memory.content), written, store)
     )
+
+
+def _find_same(memory: Memory, texts: set[str], written: Mapping[str, list[Memory]], store: Store | None) -> list[Memory]:
+    """Return the memories, stored or in `written`, that say one of these texts to the audience of `memory`."""
+    hashes = [hash_content(text) for text in texts]
+    others = [other for content_hash in hashes for other in written.get(content_hash, ())]
+    others += [other for content_hash in hashes for other in (store.by_hash(content_hash) if store else ())]
+    audience = audience_of(memory.scope, memory.project)
+    return [other for other in others if audience_of(other.scope, other.project) == audience]
 
 
 def _texts_of_copies(content: str) -> set[str]:
@@ -329,12 +332,3 @@ def _texts_of_copies(content: str) -> set[str]:
     title, below = re.split(r"(?= > |\n|\Z)", text, maxsplit=1)
     titles = _RULE_TITLES if title in _RULE_TITLES else (title,)
     return {mark + other + below for other in titles for mark in ("", "# ")}
-
-
-def _has_same_content(memory: Memory, hashes: set[tuple[str, str]], store: Store | None) -> bool:
-    key = (memory.content_hash, audience_of(memory.scope, memory.project))
-    if key in hashes:
-        return True
-    hashes.add(key)
-    matches = store.by_hash(memory.content_hash) if store else []
-    return any(audience_of(other.scope, other.project) == key[1] for other in matches)
