@@ -38,7 +38,6 @@ from subcog_hooks.capture.sections import (
 )
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.files import leads_out, read_regular
-from subcog_hooks.redaction.redact import has_known_secret
 from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
@@ -106,13 +105,9 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     line.encode("utf-8")
                     row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted, repository_names=names)
-                    id_ = row.memory.id
-                    if row.has_id and (safe := safe_id(id_)) != id_:
+                    if (safe := safe_id(row.memory.id)) != row.memory.id:
                         row.memory = row.memory.with_changes(id=safe)
-                        if has_known_secret(id_):
-                            report.removed["id"] += 1
-                        else:
-                            report.remarks.append(f"{location}: no command can name the id {id_}; it is {safe} here")
+                        report.removed["id"] += 1
                     yield location, row
                 except UnicodeEncodeError as error:
                     report.refuse(location, f"not UTF-8 at character {error.start + 1}; convert the file")

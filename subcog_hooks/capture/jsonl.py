@@ -28,7 +28,7 @@ from subcog_hooks.store.memory import (
     hash_content,
     questions_from_json,
 )
-from subcog_hooks.store.memory_checks import check_memory, distinct_questions, is_unnamable
+from subcog_hooks.store.memory_checks import check_memory, distinct_questions
 from subcog_hooks.store.project import resolve_identity
 
 TYPE_CHECKING = False
@@ -39,7 +39,6 @@ Removed = tuple[tuple[str, int], ...]
 
 _PATTERNS = {"triggers": "trigger", "paths": "path"}  # an entry without its secret would match other texts
 _REDACTED_ID = "redacted-"  # prefix of the id that replaces an id with a secret
-_RENAMED_ID = "renamed-"  # prefix of the id that replaces an id no command can name
 MIN_LETTERS = 3  # letters and digits of a note
 MAX_NAMING_WORDS = 4  # words that may do no more than name a removed secret and its owner: "password", "staging", "admin"
 MAX_OWNER_WORDS = 1  # such words if no noun for a secret is among them
@@ -84,7 +83,7 @@ def redact_memory(memory: Memory, before: Memory | None = None) -> tuple[Memory,
     for key in ("id", "superseded_by"):
         if before is None and (value := getattr(memory, key)):
             fields[key] = name = safe_id(value)
-            removed["id"] += name != value and name.startswith(_REDACTED_ID)
+            removed["id"] += name != value
     fields["source"] = clean(memory.source)
     fields["branch"] = memory.branch and (clean(memory.branch) or None)
     changes = {name: value for name, value in fields.items() if value != getattr(memory, name)}
@@ -128,17 +127,8 @@ def redact_note(memory: Memory) -> tuple[Memory, Removed]:
 
 
 def safe_id(identifier: str) -> str:
-    """Derive an id without a secret that a command can name.
-
-    The same id always becomes the same one, so that a second import finds the memory. Ids are random, so only the patterns of
-    vendors' tokens count as secrets.
-
-    >>> safe_id("1m7x59"), safe_id("v1..2"), safe_id("--help")[:8], safe_id("..")[:8]
-    ('1m7x59', 'v1..2', 'renamed-', 'renamed-')
-    """
-    if has_known_secret(identifier):
-        return _REDACTED_ID + hash_content(identifier)[:12]
-    return _RENAMED_ID + hash_content(identifier)[:12] if is_unnamable(identifier) else identifier
+    """Return an id, the same hash in place of a vendor's token: a second import finds the memory."""
+    return _REDACTED_ID + hash_content(identifier)[:12] if has_known_secret(identifier) else identifier
 
 
 def _redact_value(value: object, clean: Callable[[str], str], depth: int = 1) -> object:

@@ -88,19 +88,10 @@ def _check_cues(memory: Memory) -> None:
 
 
 def check_id(value: str, field: str = "id") -> None:
-    """Raise InvalidMemory unless `value` is a legal id."""
-    if not 0 < len(value) <= 64 or not set(value) <= ID_CHARACTERS:
-        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -")
-
-
-def is_unnamable(identifier: str) -> bool:
-    """Return whether no command can name a legal id: it would be an option, or a folder.
-
-    >>> is_unnamable("--help"), is_unnamable(".."), is_unnamable("-/x"), is_unnamable("a-1..2")
-    (True, True, False, False)
-    """
-    is_legal = 0 < len(identifier) <= 64 and set(identifier) <= ID_CHARACTERS
-    return is_legal and (identifier.startswith("-") or not identifier.strip("."))
+    """Raise InvalidMemory unless `value` is an id that a command can name: no option, and no folder."""
+    is_legal = 0 < len(value) <= 64 and set(value) <= ID_CHARACTERS
+    if not is_legal or value.startswith("-") or not value.strip("."):
+        raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -, and no - at its beginning")
 
 
 def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:

@@ -90,6 +90,8 @@ def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None
         ('{"content": "x", "created_at": "soon"}', 'created_at is "soon"; expected ISO 8601'),
         ('{"content": "x", "scope": "project"}', "only scope project has a project"),
         ('{"content": "x", "id": "a b"}', "id is 'a b'"),
+        ('{"content": "x", "id": "--help"}', "id is '--help'"),
+        ('{"content": "x", "id": ".."}', "id is '..'"),
         ('{"content": "<private>x</private>"}', "content is empty"),
         ('{"content": "x", "triggers": ["deploy", "("]}', "triggers has '('"),
         ('{"content": "x", "paths": ["src/[ab", "*.sql"]}', "paths has 'src/[ab'"),
@@ -104,15 +106,6 @@ def test_an_invalid_line_is_named_and_the_others_are_stored(subcog: Run) -> None
     for number, (line, expected) in enumerate(cases, 2):
         assert expected in messages[str(number)], line
     assert sorted(subcog("list", "--ids").out.split()) == ["also", "good"]
-
-
-def test_an_id_that_no_command_can_name_is_renamed(subcog: Run) -> None:
-    rows = write([{"id": id_, "content": f"Asked for by the id {id_}."} for id_ in ("--help", "..", "v1..2")])
-    for _ in range(2):  # the second time nothing is new
-        done = subcog("import", rows)
-    assert done.out == "added 0, already there 3\n"
-    assert "no command can name the id --help; it is renamed-" in done.err
-    assert [id_.partition("-")[0] for id_ in sorted(subcog("list", "--ids").out.split())] == ["renamed", "renamed", "v1..2"]
 
 
 def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
