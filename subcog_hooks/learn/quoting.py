@@ -212,7 +212,13 @@ def check_proposals(
     accepted: list[tuple[ShownTurn, QuotedMemory]] = []
     dropped: Counter[str] = Counter()
     for answer in proposed:
-        quoted, proposal = _find_quoted(answer, shown)
+        quote, proposal, quoted = answer.quote, answer, None
+        if len(quote) >= MIN_QUOTE and "[redacted" not in quote:
+            if answer.by == BY_PERSON:  # Typed words count first.
+                quoted = next((turn for turn in shown if quote in turn.text), None)
+            if quoted is None:
+                proposal = answer._replace(by=BY_AGENT)
+                quoted = next((turn for turn in shown if quote in turn.reply), None)
         if quoted is None:
             dropped[NO_QUOTE] += 1
         elif (
@@ -227,16 +233,6 @@ def check_proposals(
             replaced = next((id_ for id_, text in notes.items() if named and named in (id_, text)), "")
             accepted.append((quoted, proposal._replace(replaces=replaced)))
     return accepted, dropped
-
-
-def _find_quoted(proposal: QuotedMemory, shown: Sequence[ShownTurn]) -> tuple[ShownTurn | None, QuotedMemory]:
-    """Return the turn with the quote, and the proposal with the author of the quote; typed words count first."""
-    quote = proposal.quote
-    if len(quote) < MIN_QUOTE or "[redacted" in quote:
-        return None, proposal
-    if proposal.by == BY_PERSON and (quoted := next((turn for turn in shown if quote in turn.text), None)):
-        return quoted, proposal
-    return next((turn for turn in shown if quote in turn.reply), None), proposal._replace(by=BY_AGENT)
 
 
 def list_texts(value: object) -> list[str]:

@@ -266,7 +266,10 @@ def _find_typed(row: Row) -> list[tuple[str, str]]:
     if row.get("type") == "user":
         kinds_and_texts = _texts_of_user(row)
     elif row.get("type") == "attachment":
-        kinds_and_texts = _texts_of_attachment(row)
+        attachment = object_field(row, "attachment")
+        is_prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
+        is_typed = is_prompt and not attachment.get("isMeta") and _declared_kind(row) and _declared_kind(attachment)
+        kinds_and_texts = [(QUEUED, _extract_typed(content_text(attachment.get("prompt")), row)[1])] if is_typed else []
     elif row.get("type") == "queue-operation" and row.get("operation") == "remove":  # old clients' note of a queued prompt
         kinds_and_texts = [(QUEUED, _extract_typed(content_text(row.get("content")), row)[1])]
     else:
@@ -339,14 +342,6 @@ def _texts_of_user(row: Row) -> list[tuple[str, str]]:
         return []
     text_kind, text = _extract_typed(content_text(content), row)
     return [(text_kind if text_kind == NOTE else kind, text)]
-
-
-def _texts_of_attachment(row: Row) -> list[tuple[str, str]]:
-    attachment = object_field(row, "attachment")
-    is_prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
-    if not is_prompt or attachment.get("isMeta") or not _declared_kind(row) or not _declared_kind(attachment):
-        return []
-    return [(QUEUED, _extract_typed(content_text(attachment.get("prompt")), row)[1])]
 
 
 def _declared_kind(row: Row) -> str:

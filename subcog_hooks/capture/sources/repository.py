@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 
 from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.markdown_document import DECISIONS, in_record_folder, is_decision_record
 from subcog_hooks.capture.repository_files import ask_description, escape_glob, narrow_globs, package_of, read_rule_cues
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
@@ -112,6 +113,7 @@ def read_decision_records(here: Project, only: str | None, first_commit_ms: Call
     inside = folders[0] if only and leads_out(folders[0], here.root) else here.root
     files = [file for folder in folders for file in importing.find_markdown_files(os.path.join(here.root, folder))]
     seen: set[str] = set()
+    options = ImportOptions(project=here.identity, is_repositorys=True, first_commit_ms=first_commit_ms)
     for file in (*files, *(os.path.join(here.root, name) for name in loose)):
         location = importing.name_in_sources(file, here.root)
         if location in seen or not (text_and_time := read_source_text(file, reading, inside=inside, of="the repository")):
@@ -122,7 +124,10 @@ def read_decision_records(here: Project, only: str | None, first_commit_ms: Call
         elif not is_decision_record(text_and_time[0], f"{os.path.basename(folders[0])}/{location}" if only else location):
             reading.left_out["is no decision record by its name or its headings"] += 1
         else:
-            reading.add_file(location, text_and_time[0], first_commit_ms)
+            reading.files.add(location)
+            for row in importing.section_rows(text_and_time[0], location, options):  # with the ids of `subcog import FILE`
+                reading.rows.append((location, row))
+                reading.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
     return reading
 
 

@@ -5,11 +5,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from subcog_hooks.capture import importing, markdown
+from subcog_hooks.capture import markdown
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.jsonl import Row
 from subcog_hooks.capture.markdown import is_navigation
@@ -152,14 +152,6 @@ class SourceReading:
             memory.status = PENDING if self.is_store else memory.status
         self.rows.append((origin, Row(memory, has_id=True, is_section=True)))
         self.kinds[kind] += 1
-
-    def add_file(self, location: str, text: str, first_commit_ms: Callable[[str], int]) -> None:
-        """Add the repository's Markdown file by its headings, with the ids of `subcog import FILE`: each section once."""
-        self.files.add(location)
-        options = ImportOptions(project=self.repository, is_repositorys=True, first_commit_ms=first_commit_ms)
-        for row in importing.section_rows(text, location, options):
-            self.rows.append((location, row))
-            self.kinds[row.memory.namespace if row.memory.status == "active" else row.memory.status] += 1
 
     def add_document(self, kind: str, location: str, text: str, at_ms: int, owner: str | None, **fields: object) -> None:
         """Add a document: whole if it fits into one memory, else a memory for each of its sections.

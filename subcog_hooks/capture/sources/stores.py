@@ -124,14 +124,6 @@ def read_store(name: str, path: str, here: Project | None) -> SourceReading:
     reading = SourceReading(name, f"{here.identity}::" if here else "")  # A namesake project has its own notes.
     reading.is_whole = here is None
     file = find_file(name, path)
-    _read_file(name, file, here, reading)
-    if name == CLAUDE_MEM and here and reading.rows:
-        remark = "tells projects apart by the folder's name alone: notes about another"
-        reading.remarks.append(f"{name} {remark} {os.path.basename(here.names[-1])} come, too")
-    return reading
-
-
-def _read_file(name: str, file: str, here: Project | None, reading: SourceReading) -> None:
     tables, ended, times = (_LAYOUT[name, role] for role in ("table", "ended", "times"))
     more_columns = tuple(chain(*ended.values(), *times.values()))
     with open_database(file, reading, STORES[name].usual({})) as database:
@@ -152,6 +144,10 @@ def _read_file(name: str, file: str, here: Project | None, reading: SourceReadin
                     add = reading.add_document if name == MEMPALACE else reading.add
                     at_ms = milliseconds_value(row, *times["-"])
                     add(note.kind, note.location, note.content, at_ms, note.owner, **note.fields)
+    if name == CLAUDE_MEM and here and reading.rows:
+        remark = "tells projects apart by the folder's name alone: notes about another"
+        reading.remarks.append(f"{name} {remark} {os.path.basename(here.names[-1])} come, too")
+    return reading
 
 
 def _fields_of(kind: str, author: Mapping[str, str], tags: tuple[str, ...] = ()) -> dict[str, object]:
