@@ -20,7 +20,6 @@ def notes_of(machine: Machine, folder: Path) -> Path:
     memory = machine.root / "user" / ".claude" / "projects" / slug / "memory"
     memory.mkdir(parents=True, exist_ok=True)
     (memory / "MEMORY.md").write_text("- [Deploys](deploys.md) — how they are done\n")
-    (memory.parent / "session.jsonl").write_text(json.dumps({"cwd": str(folder)}))
     return memory
 
 

@@ -9,13 +9,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from glob import iglob
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
 from subcog_hooks.capture.repository_files import ask_description
 from subcog_hooks.capture.sections import document_of
-from subcog_hooks.capture.sources.source_reading import SourceReading, owner_of, read_settings, read_source_text, walk_folders
+from subcog_hooks.capture.sources.source_reading import SourceReading, project_of, read_settings, read_source_text, walk_folders
 from subcog_hooks.clients.description import slug_of
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out
@@ -186,6 +185,7 @@ SUFFIX = ".md"
 MAX_SLUG = 200  # characters; a longer name ends in a meaningless number
 MAX_TRANSCRIPT_LINES = 50  # lines of a transcript in which its session's folder is looked for
 MAX_TRANSCRIPT_LINE = 100_000  # characters of such a line
+MAX_COMPARED_NAMES = 20_000  # folder entries that are compared with a name
 
 _NAMESPACES = {"user": "context", "feedback": "patterns", "project": "context", "reference": "context"}
 _SHARED_NAME = "shared"  # in place of a project's name: the folder in the settings
@@ -199,7 +199,10 @@ def find_memory_folders(config: str) -> list[str]:
 
 def _find_session_folders(config: str) -> list[str]:
     projects = os.path.join(config, "projects")
-    return [folder for name in sorted(iglob("*", root_dir=projects)) if os.path.isdir(folder := os.path.join(projects, name))]
+    try:
+        return [folder for name in sorted(os.listdir(projects)) if os.path.isdir(folder := os.path.join(projects, name))]
+    except OSError:
+        return []
 
 
 def read_claude_memory(config: str, only: str | None = None, here: Project | None = None) -> SourceReading:
@@ -244,14 +247,7 @@ def _label_folder(config: str) -> str:
 
 
 def _context_roots(config: str, here: Project | None) -> list[ContextRoot]:
-    """Return the folders whose texts the client loads: the person's, and the repositories in which it was used."""
-    roots = {here.identity: here.root} if here else {}
-    for sessions in _find_session_folders(config):
-        folder = find_folder(sessions)
-        used = project.find_project(folder) if folder and os.path.isdir(folder) else None
-        if used and (used.identity not in roots or used.root == used.names[-1]):  # The main worktree goes before others.
-            roots[used.identity] = used.root
-    return [user_root(config), *(project_root(root, owner) for owner, root in roots.items())]
+    return [user_root(config), *(project_root(root, owner) for owner, root in find_project_roots(config, here).items())]
 
 
 def find_loaded_files(config: str, here: Project | None = None) -> Iterator[str]:
@@ -275,35 +271,39 @@ def configured_folder(config: str) -> str | None:
     return folder if os.path.isabs(folder) and os.path.isdir(folder) else None
 
 
+def find_project_roots(config: str, also: Project | None = None) -> dict[str, str]:
+    """Return the repositories in which the client was used, by identity: the main worktree, else the first."""
+    roots_by_identity = {also.identity: also.root} if also else {}
+    for sessions in _find_session_folders(config):
+        folder = find_folder(sessions)
+        here = project.find_project(folder) if folder and os.path.isdir(folder) else None
+        if here and (here.identity not in roots_by_identity or here.root == here.names[-1]):
+            roots_by_identity[here.identity] = here.root
+    return roots_by_identity
+
+
 def _read_folder(folder: str, config: str, reading: SourceReading) -> None:
     slug = os.path.basename(os.path.dirname(folder))
     if leads_out(folder, config) and leads_out(folder, os.path.dirname(folder)):
         reading.left_out["is a link out of the client's folder"] += 1
         return
-    # Outside of a repository the notes are about the folder.
-    if owner := reading.repository or owner_of(find_folder(os.path.dirname(folder)) or ""):
+    session_folder = None if reading.repository else find_folder(os.path.dirname(folder))
+    owner: str | None = reading.repository
+    if session_folder:  # Outside of a repository the notes are about the folder.
+        owner = project_of(session_folder) or os.path.realpath(session_folder)
+    if not owner:
+        reading.unread += [f"{slug}/", context_prefix(slug)]
+        for _ in find_topic_files(folder):
+            reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
+    else:
         _read_notes(folder, slug, owner, reading)
-        return
-    reading.unread += [f"{slug}/", context_prefix(slug)]
-    for _ in find_topic_files(folder):
-        reading.left_out[f"is of a folder that is not known here ({slug})"] += 1
 
 
 def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReading) -> None:
     for file in find_topic_files(folder):
         location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
-        if not (text_and_time := read_source_text(file, reading, location, inside=folder)):
-            continue
-        fields, body = markdown.parse_front_matter(text_and_time[0])
-        kind = (markdown.first_value(fields, "type") or "note").lower()
-        description, body = markdown.add_description(fields, body)
-        if not (content := body.strip()):
-            reading.left_out["is empty"] += 1
-            continue
-        topic_owner = None if kind == "user" else owner  # about the person, wherever they work
-        more = {"namespace": _NAMESPACES.get(kind, "learnings"), "questions": ask_description(description, AGENT)}
-        standing = True if kind == "feedback" else None
-        reading.add_document(kind, location, content, text_and_time[1], topic_owner, standing=standing, trust=AGENT, **more)
+        if text_and_time := read_source_text(file, reading, location, inside=folder):
+            _add_topic(location, *text_and_time, owner, reading)
     index = os.path.join(folder, INDEX)
     if leads_out(index, folder) or not os.path.isfile(index) or not (text_and_time := read_source_text(index, reading)):
         return
@@ -319,6 +319,20 @@ def _read_notes(folder: str, name: str, owner: str | None, reading: SourceReadin
             reading.add_document("index", location, part.strip(), changed_ms, owner, namespace="context", trust=AGENT)
 
 
+def _add_topic(location: str, text: str, changed_ms: int, owner: str | None, reading: SourceReading) -> None:
+    fields, body = markdown.parse_front_matter(text)
+    kind = (markdown.first_value(fields, "type") or "note").lower()
+    description, body = markdown.add_description(fields, body)
+    content = body.strip()
+    if not content:
+        reading.left_out["is empty"] += 1
+        return
+    topic_owner = None if kind == "user" else owner  # about the person, wherever they work
+    more = {"namespace": _NAMESPACES.get(kind, "learnings"), "trust": AGENT, "questions": ask_description(description, AGENT)}
+    standing = True if kind == "feedback" else None
+    reading.add_document(kind, location, content, changed_ms, topic_owner, standing=standing, **more)
+
+
 def find_topic_files(folder: str) -> Iterator[str]:
     """Yield the files of an auto memory folder that the client does not load by itself."""
     for parent, below, names in os.walk(folder):
@@ -329,11 +343,15 @@ def find_topic_files(folder: str) -> Iterator[str]:
 
 
 def find_folder(sessions: str) -> str | None:
-    """Return the folder of a project's sessions, as their transcripts name it; None without any."""
-    transcripts = [os.path.join(sessions, name) for name in sorted(iglob("*.jsonl", root_dir=sessions))]
+    """Return the folder of a project's sessions: from its transcripts, else the only path with this name."""
+    slug = os.path.basename(sessions)
+    try:
+        transcripts = [os.path.join(sessions, name) for name in sorted(os.listdir(sessions)) if name.endswith(".jsonl")]
+    except OSError:
+        transcripts = []
     folders = (folder for transcript in filter(os.path.isfile, transcripts) for folder in _folders_in_transcript(transcript))
-    slug = os.path.basename(sessions)[:MAX_SLUG]
-    return next((folder for folder in folders if slug_of(folder)[:MAX_SLUG] == slug), None)  # A session can go on elsewhere.
+    named = (folder for folder in folders if slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
+    return next(named, None) or _folder_by_slug(slug)  # A session can go on in another folder.
 
 
 def _folders_in_transcript(transcript: str) -> Iterator[str]:
@@ -351,3 +369,24 @@ def _folders_in_transcript(transcript: str) -> Iterator[str]:
                     yield folder
     except OSError:
         return
+
+
+def _folder_by_slug(slug: str) -> str | None:
+    matches: list[str] = []
+    entries_left = MAX_COMPARED_NAMES
+    folders = [("/", slug)] if os.name != "nt" and len(slug) < MAX_SLUG else []
+    for folder, rest in folders:  # The list grows meanwhile.
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        entries_left -= len(names)
+        if entries_left < 0:
+            return None
+        for name in names:
+            dashed, path = "-" + slug_of(name), os.path.join(folder, name)
+            if rest == dashed and os.path.isdir(path):
+                matches.append(path)
+            elif rest.startswith(f"{dashed}-") and os.path.isdir(path):
+                folders.append((path, rest[len(dashed) :]))
+    return matches[0] if len(matches) == 1 else None
