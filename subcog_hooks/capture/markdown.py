@@ -69,7 +69,11 @@ def is_navigation(content: str) -> bool:
     return True
 
 
+_FENCED = re.compile(r"(^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
 _COMMENT_OR_CODE = re.compile(r"\\.|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!(?=--).*?(?:-->|\Z)", re.DOTALL)
+_OBSIDIAN_COMMENT = re.compile(  # on one line, or between two lines of nothing else
+    r"(?<!\S)%%(?!%)(?:(?!%%).)+%%(?=[\s.,;:!?)]|\Z)|^[ \t]*%%[ \t]*\n(?s:.*?)\n[ \t]*%%[ \t]*$", re.MULTILINE
+)
 
 MAX_SECTION = 2_000  # characters with its heading line, the size of one injection; longer ones are cut
 MIN_SECTION = 80  # characters; `Status: Accepted` alone says nothing
@@ -121,7 +125,7 @@ def add_description(fields: Mapping[str, list[str]], body: str) -> tuple[str, st
 
 def split_parts(text: str, *, title: str) -> list[Part]:
     """Split a document at its headings. title: of the text before them, unless the document has a single top heading."""
-    lines = _split_lines(text)
+    lines = _split_lines(drop_obsidian_comments(text))
     offset = _count_front_matter(lines)
     lines = lines[offset:]
     # the inline rules take ten times as long, and only headings need them
@@ -189,13 +193,22 @@ _MAX_FRONT_MATTER = 200  # lines
 
 
 def _count_front_matter(lines: list[str]) -> int:
-    """Return the number of lines up to the end of the leading YAML block; 0 without one. Behind a thematic break is prose."""
-    start = next((index for index, line in enumerate(lines) if line.strip()), len(lines))
-    if len(lines) < start + 2 or lines[start].rstrip() != "---" or not lines[start + 1].strip():
+    """Return the number of lines of the leading YAML blocks with their `---` lines; 0 without a block."""
+    count = start = 0
+    while True:
+        start = next((index for index, line in enumerate(lines[count:], count) if line.strip()), len(lines))
+        if not (more := _count_yaml_block(lines[start:])):
+            return count
+        count = start + more
+
+
+def _count_yaml_block(lines: list[str]) -> int:
+    """Return the number of lines of a YAML block at the start. A thematic break has an empty line or prose below it."""
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
-    for index, line in enumerate(lines[start + 1 : start + _MAX_FRONT_MATTER], start + 1):
+    for index, line in enumerate(lines[1:_MAX_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
-            return index + 1 if _parse_fields(lines[start + 1 : index]) else 0
+            return index + 1 if _parse_fields(lines[1:index]) else 0
         if not _YAML_LINE.match(line):
             return 0
     return 0
@@ -339,6 +352,21 @@ def _drop_block_comments(text: str, block_type: str) -> str:
     if block_type not in ("inline", "paragraph_open"):
         return text
     return _COMMENT_OR_CODE.sub(lambda m: "" if m[0].startswith("<!") and m[0].endswith("-->") else m[0], text)
+
+
+def drop_obsidian_comments(text: str) -> str:
+    """Return `text` without Obsidian's comments between `%%`, outside of fenced code. Its lines keep their numbers.
+
+    >>> drop_obsidian_comments("Pay day is the 25th. %% Bob earns more %%")
+    'Pay day is the 25th. '
+    """
+    if "%%" not in text:
+        return text
+    prose_and_code = _FENCED.split(text)
+    prose_and_code[::2] = [
+        _OBSIDIAN_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), prose) for prose in prose_and_code[::2]
+    ]
+    return "".join(prose_and_code)
 
 
 def drop_elements(text: str, begin: str, close: str, *, keeps_unclosed: bool = False) -> str:

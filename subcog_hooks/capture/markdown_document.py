@@ -377,6 +377,7 @@ DECISIONS, CHANGELOG = "decisions", "changelog"
 _CHANGELOGS = ("changelog", "changes", "history", "releases", "release-notes", "news")
 _MAX_TAG = 100  # characters
 _MAX_ALIASES = 20
+_MIN_NAME_WORD = 3  # letters; a file's name without such a word is no title
 
 
 class Document(NamedTuple):
@@ -402,7 +403,7 @@ def read_document(text: str, file_name: str) -> Document:
     description, described = markdown.add_description(lists, body)
     fields = {name: values[0] for name, values in lists.items() if values}
     stem = os.path.splitext(os.path.basename(file_name))[0]
-    parts = markdown.split_parts(text, title=stem)
+    parts = markdown.split_parts(text, title=stem if _is_title(stem) else "")
     root = parts[0]
     title = fields.get("title", "") or (fields.get("name", "") if description and root.is_named_by_file else "")
     if described is not body:
@@ -439,3 +440,12 @@ def is_decision_record(text: str, file_name: str) -> bool:
 def _short_values(values: list[str]) -> tuple[str, ...]:
     plain = (value.lstrip("#") for value in values)
     return tuple(dict.fromkeys(value for value in plain if value and len(value) <= _MAX_TAG))
+
+
+def _is_title(stem: str) -> bool:
+    """Return whether a file's name says something: it has a word.
+
+    >>> _is_title("payments"), _is_title("n-20250312a")
+    (True, False)
+    """
+    return any(len(word) >= _MIN_NAME_WORD and word.isalpha() for word in stem.replace("_", "-").replace(" ", "-").split("-"))

@@ -9,6 +9,7 @@ from subcog_hooks.capture.markdown import (
     Section,
     cut_sections,
     drop_comments,
+    drop_obsidian_comments,
     is_navigation,
     parse_front_matter,
     split_parts,
@@ -115,10 +116,34 @@ def test_a_heading_in_code_a_list_or_a_quotation_is_text(code: str) -> None:
     assert "# no heading" in section.content
 
 
-@pytest.mark.parametrize("comment", [*("<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end")])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("<!-- hidden -->", "<!--\n# hidden\n\nhidden\n-->", f"{LONG} <!-- hidden --> end"),
+        *("%% hidden %%", "%%\n# hidden\n\n- hidden\n%%", f"{LONG} %%hidden%%.", f"- {LONG} %%hidden%%"),
+    ],
+)
 def test_comments_are_skipped(comment: str) -> None:
     [section] = split_sections(f"# A\n\n{LONG}\n\n{comment}\n\nlast words", title="notes")
     assert "hidden" not in section.content
+    assert section.content.endswith("last words")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *(
+            "```html\n<!-- shown -->\n```",
+            "```matlab\n%% One\nshown = 1;\n%% Two\n```",
+            "Between 50%% and shown 60%%.",
+            "%% shown, as nothing closes it",
+        ),
+        *("`%% shown %%`", "Write %% in a batch file.\n\nshown\n\nprintf needs %% too."),
+    ],
+)
+def test_other_percent_signs_stay(shown: str) -> None:
+    [section] = split_sections(f"# A\n\n{LONG}\n\n{shown}\n\nlast words", title="notes")
+    assert "shown" in section.content
     assert section.content.endswith("last words")
 
 
@@ -141,9 +166,9 @@ def test_comments_of_a_document_are_dropped_outside_code() -> None:
     assert drop_comments(text) == f"# A <!-- x\n{code}\n- item  end\n\n\n`` ` ``  end\n"
 
 
-@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- "])
+@pytest.mark.parametrize("mark", ["<!--", "`", "`<!--", "<!-- ` -->", "\\", "``` <!-- ", " %%a", "\n%% a"])
 def test_many_marks_in_a_paragraph_take_no_time(mark: str) -> None:
-    assert drop_comments(f"a {mark * 40_000}").startswith("a ")
+    assert drop_comments(drop_obsidian_comments(f"a {mark * 40_000}")).startswith("a ")
 
 
 @pytest.mark.parametrize(
@@ -287,6 +312,14 @@ def test_front_matter_gives_tags_date_and_status() -> None:
     assert read_document(f"---\ntags:\n- a\n- a\n---\n{LONG}", "notes.md").tags == ("a",)
 
 
+def test_several_blocks_of_front_matter_are_read_as_one() -> None:
+    document = read_document(f"---\nauthor: a\n---\n\n---\ntags:\n  - b\ndate: 2024-03-02\n---\n# A\n\n{LONG}", "notes.md")
+    assert (document.tags, document.date) == (("b",), MARCH_2)
+    assert [(section.heading_path, section.line) for section in document.sections] == [(("A",), 10)]
+    prose = read_document(f"---\ntags: b\n---\n---\nNote: this\nis prose.\n---\n{LONG}", "notes.md")
+    assert prose.sections[0].heading_path == ("notes", "Note: this is prose.")
+
+
 def test_a_record_is_one_memory_that_begins_with_its_decision() -> None:
     [section] = read_document(f"{HEAD}{CONTEXT}{OPTIONS}{DECISION}", "docs/adr/carts.md").sections
     decision, rest = section.content.split("\n\n---\n\n")
@@ -420,3 +453,4 @@ def test_the_title_is_that_of_the_front_matter() -> None:
     assert titled.content == f"Ledger\n\nAppend only\n\n{LONG}"
     below = read_document(f"---\ntitle: |\n  18. Single state\n  of a node\nslug: 18\n---\n{LONG}", "18.md")
     assert below.sections[0].heading_path == ("18. Single state of a node",)
+    assert read_document(LONG, "n-20250312a.md").sections[0].content == LONG  # no word is in the file's name
