@@ -20,6 +20,7 @@ MAX_NULS = 0.1  # of the characters of a text in UTF-8; a binary file has more, 
 UTF16_MARKS = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]")
+_OTHER_ALPHABET = re.compile(rb"[\x80-\xff]{6}")  # No western word has six such letters in a row.
 
 
 def read_text_file(path: str) -> tuple[str, int, str] | str:
@@ -44,20 +45,24 @@ def read_text_file(path: str) -> tuple[str, int, str] | str:
 def decode_text(raw: bytes) -> tuple[str, str]:
     """Return the text of a file, and a remark unless it is UTF-8. Raises ValueError for a binary file and other encodings.
 
-    >>> decode_text("Grüße".encode("utf-16")), decode_text("Grüße".encode())
-    (('Grüße', 'is read as UTF-16'), ('Grüße', ''))
+    >>> decode_text("Grüße".encode("utf-16")), decode_text("Grüße".encode("cp1252"))
+    (('Grüße', 'is read as UTF-16'), ('Grüße', 'is read as Windows-1252'))
     """
-    encoding = next((encoding for encoding, mark in UTF16_MARKS.items() if raw.startswith(mark)), "")
-    text = raw.decode(encoding, "replace")[1:] if encoding else raw.decode("utf-8-sig", "surrogateescape")
-    if text.count("\0") > MAX_NULS * len(text):
+    remark = ""
+    if encoding := next((encoding for encoding, mark in UTF16_MARKS.items() if raw.startswith(mark)), ""):
+        text, remark = raw.decode(encoding, "replace").removeprefix("\ufeff"), "is read as UTF-16"
+    else:
+        text = raw.decode("utf-8-sig", "surrogateescape")
+        bad_bytes = len(_BAD_BYTE.findall(text))
+        if bad_bytes > len(_BEYOND_ASCII.findall(text)) and not raw.startswith(codecs.BOM_UTF8):
+            text, remark = raw.decode("cp1252", "replace"), "is read as Windows-1252"
+        elif bad_bytes:
+            text, remark = _BAD_BYTE.sub("\ufffd", text), f"has bytes that are not UTF-8: {bad_bytes}, shown as U+FFFD"
+    if text.count("\0") > (0 if remark else MAX_NULS * len(text)):
         raise ValueError("is a binary file")
-    if encoding:
-        return text, "is read as UTF-16"
-    if not (bad_bytes := len(_BAD_BYTE.findall(text))):
-        return text, ""
-    if bad_bytes > len(_BEYOND_ASCII.findall(text)):
-        raise ValueError("is neither UTF-8 nor UTF-16; save it as UTF-8")
-    return _BAD_BYTE.sub("\ufffd", text), f"has bytes that are not UTF-8: {bad_bytes}, shown as U+FFFD"
+    if "1252" in remark and _OTHER_ALPHABET.search(raw):
+        raise ValueError("is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8")
+    return text, remark
 
 
 CUE_FIELDS = ("triggers", "paths", "when", "questions", "standing")  # bring a memory without a prompt in its words

@@ -17,6 +17,7 @@ TEXT = "# Größe\n\nDie Tür des Lagers schließt um sechs; “danach” kostet
         (codecs.BOM_UTF8 + TEXT.encode(), ""),
         (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), "is read as UTF-16"),
         (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "is read as UTF-16"),
+        (TEXT.encode("cp1252"), "is read as Windows-1252"),
     ],
 )
 def test_each_common_encoding_gives_the_same_text(raw: bytes, remark: str) -> None:
@@ -26,10 +27,11 @@ def test_each_common_encoding_gives_the_same_text(raw: bytes, remark: str) -> No
 def test_bytes_that_are_no_letter_stand_out_and_cost_no_more(tmp_path: Path) -> None:
     remark = "has bytes that are not UTF-8: 1, shown as U+FFFD"
     assert decode_text(TEXT.encode().replace("ü".encode(), b"\xc3")) == (TEXT.replace("ü", "\ufffd"), remark)
+    assert decode_text(codecs.BOM_UTF8 + b"caf\xe9") == ("caf\ufffd", remark)
     assert decode_text(b"first\0line") == ("first\0line", "")
-    (tmp_path / "a.md").write_text(TEXT, encoding="utf-16", newline="")
+    (tmp_path / "a.md").write_text(TEXT, encoding="cp1252", newline="")
     changed_ms = int((tmp_path / "a.md").stat().st_mtime * 1000)
-    assert read_text_file(str(tmp_path / "a.md")) == (TEXT, changed_ms, "is read as UTF-16")
+    assert read_text_file(str(tmp_path / "a.md")) == (TEXT, changed_ms, "is read as Windows-1252")
 
 
 @pytest.mark.parametrize(
@@ -38,9 +40,8 @@ def test_bytes_that_are_no_letter_stand_out_and_cost_no_more(tmp_path: Path) -> 
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0" * 9, "is a binary file"),
         (b"\x7fELF\2\1\1" + bytes(900), "is a binary file"),
         (codecs.BOM_UTF32_LE + TEXT.encode("utf-32-le"), "is a binary file"),
-        ("Мы храним цены в копейках.".encode("cp1251"), "is neither UTF-8 nor UTF-16; save it as UTF-8"),
-        (TEXT.encode("cp1252"), "is neither UTF-8 nor UTF-16; save it as UTF-8"),
-        ("価格はセントで保存します。".encode("shift-jis"), "is neither UTF-8 nor UTF-16; save it as UTF-8"),
+        ("Мы храним цены в копейках.".encode("cp1251"), "is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8"),
+        ("価格はセントで保存します。".encode("shift-jis"), "is neither UTF-8 nor UTF-16 nor Windows-1252; save it as UTF-8"),
     ],
 )
 def test_binary_files_and_other_alphabets_are_refused(raw: bytes, reason: str, tmp_path: Path) -> None:

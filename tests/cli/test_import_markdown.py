@@ -176,12 +176,16 @@ def test_a_forgotten_section_stays_forgotten(subcog: Run, tmp_path: Path) -> Non
 def test_files_of_other_encodings_are_read_with_a_remark(subcog: Run, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     text = "# {}\n\nDie Tür des Lagers schließt um sechs, und der Nachtwächter öffnet sie vor dem Morgen nicht wieder.\n"
-    for name, encoding in (("shell", "utf-16"), ("usual", "utf-8")):
+    for name, encoding in (("shell", "utf-16"), ("editor", "cp1252"), ("usual", "utf-8")):
         (tmp_path / "notes" / f"{name}.md").write_bytes(text.format(name).encode(encoding))
     (tmp_path / "notes" / "image.md").write_bytes(b"\x89PNG\0\0\0\rIHDR\0\0")
     done = subcog("import", "notes")
-    assert (done.code, done.out.startswith("added 2")) == (2, True)
-    for name, message in (("shell", " is read as UTF-16"), ("image", ": is a binary file")):
+    assert (done.code, done.out.startswith("added 3")) == (2, True)
+    for name, message in (
+        ("shell", " is read as UTF-16"),
+        ("editor", " is read as Windows-1252"),
+        ("image", ": is a binary file"),
+    ):
         assert f"notes/{name}.md{message}\n" in done.err
     assert {row["content"].partition("\n\n")[2] for row in subcog("export").rows} == {text.partition("\n\n")[2].strip()}
 

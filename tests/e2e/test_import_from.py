@@ -83,11 +83,12 @@ def test_odd_files_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None
         file.truncate(10_000_000_000)
     (memory / "token.md").write_text("The staging key is AKIA" + "IOSFODNN7EXAMPLQ and pays for the nightly tests.")
     done = bare.run("import", "--from", "claude")
-    reasons = ("is neither UTF-8 nor UTF-16; save it as UTF-8", "is a binary file", "is empty", "is a link out of its folder")
-    for reason in (*reasons, "has more than 4,000,000 bytes"):
+    for reason in ("is a binary file", "is empty", "is a link out of its folder", "has more than 4,000,000 bytes"):
         assert f"left out 1, which {reason}" in done.stderr.decode()
+    assert b"latin.md is read as Windows-1252" in done.stderr
     assert b"removed 1 AWS access key" in done.stderr
-    assert len(bare.stored()) == 2
+    assert len(bare.stored()) == 3
+    assert "Viele Grüße." in bare.stored()
     assert "IOSFODNN7EXAMPLQ" not in json.dumps(bare.stored())
 
 
