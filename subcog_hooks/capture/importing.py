@@ -1,6 +1,7 @@
 """An import: its files are found and read, and its memories are stored in batches."""
 
 import os
+import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,9 +49,12 @@ JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 SKIPPED_FOLDERS = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", "dist", "build", "target", ".tox"))
 
 
+_OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # A shell names an open pipe so, as in <(command).
+
+
 def check_source(path: str) -> Project | None:
     """Check that `path` can be imported, and return the repository that holds it. Raises UsageError."""
-    if path == "-":
+    if path == "-" or (path.startswith(_OPEN_FILES) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
         return None
     holder = find_holder(path)
     if os.path.isdir(path):

@@ -16,7 +16,7 @@ from subcog_hooks.cli.verdicts import lookup
 from subcog_hooks.core import errors
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_MODEL, ConfigError, ModelError, StoreBusy, StoreCorrupt, StoreError
 from subcog_hooks.core.paths import Home, find_home
-from subcog_hooks.embed import catch_up, models
+from subcog_hooks.embed import models
 from subcog_hooks.embed.space import Space
 from subcog_hooks.hook import detached
 from subcog_hooks.llm import ask, providers

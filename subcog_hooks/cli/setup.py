@@ -114,7 +114,7 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         if notes := sum(len(list(claude.find_topic_files(folder))) for folder in folders):
             found.append(f"{pluralize(notes, 'note')} that Claude Code wrote in {pluralize(len(folders), 'project')}")
         if others := len(list(claude.find_loaded_files(config))):
-            found.append(pluralize(others, "defaults.CLAUDE.md or rule", "defaults.CLAUDE.md files and rules"))
+            found.append(pluralize(others, "CLAUDE.md or rule", "CLAUDE.md files and rules"))
     if found:
         question = f"Found: {' and '.join(found)}. Bring them in, now and whenever they change, in every project?"
         is_wanted = _confirm(question, is_sure=is_sure)

@@ -310,6 +310,8 @@ def _require_shareable(name: str) -> str:
     """Return a project's identity. Raises UsageError without a remote: colleagues' clones have other paths."""
     if os.path.isabs(name):
         raise UsageError(f"{name} has no remote, so colleagues' clones are another project", "give the repository a remote")
+    if "," in name:  # The setting with the shared projects would name two others.
+        raise UsageError(f"{name} has a comma in its name", "rename the repository's remote")
     return name
 
 

@@ -102,7 +102,7 @@ class Settings(_Located):
     hook: the fields of our hook beside its command; command_key: the field with the command; matchers: by event, the only tools
     whose calls run the hook; has_comments: the JSON may have comments; beside: further members of a file with hooks that `init`
     makes, or of a server; key: the member with the servers; next_step: for the person, after `init`; has_trust: the client runs
-    a hook once the person trusts it.
+    a hook once the person trusts it; instead: a file with hooks alone, by event, that the client prefers to `file`.
     """
 
     folder: str
@@ -118,11 +118,13 @@ class Settings(_Located):
     key: str = ""
     next_step: str = ""
     has_trust: bool = False
+    instead: str = ""
 
     @property
     def path(self) -> str:
         """Return the full path of the file with our hook."""
-        return os.path.join(self.folder_path, *self.file.split("/"))
+        instead = os.path.join(self.folder_path, self.instead)
+        return instead if os.path.isfile(instead) else os.path.join(self.folder_path, *self.file.split("/"))
 
 
 @record

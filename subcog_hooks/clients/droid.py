@@ -28,6 +28,7 @@ CLIENT = Client(
         GROUPS,
         hook={"type": "command", "timeout": 5},  # seconds
         has_comments=True,
+        instead="hooks.json",
     ),
     Contract(
         same("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd") | {"PostToolUse": "PreToolUse"},

@@ -301,6 +301,19 @@ def test_another_layout_of_gooses_file_is_left_to_the_person(subcog: Run, tmp_pa
     assert (done.code, "delete `subcog:`" in done.err, path.read_text()) == (2, True, f"extensions:\n{line}\n")
 
 
+def test_droids_own_file_of_hooks_has_the_hook(subcog: Run) -> None:
+    hooks, other = settings_of("droid").parent / "hooks.json", '{"hooks": [{"type": "command", "command": "date"}]}'
+    hooks.parent.mkdir()
+    for text in (f'{{"Stop": [{other}]}}', "{\n}\n", f'{{\n  "hooks": {{\n    "Stop": [{other}]\n  }}\n}}\n'):
+        hooks.write_text(text)
+        assert subcog("init", "--for", "droid").code == 0
+        written = json.loads(hooks.read_text())
+        assert {*HOOKED["droid"].events} <= {*written.get("hooks", written)}
+        assert (f"hook in {hooks}" in subcog("doctor").out, settings_of("droid").exists()) == (True, False)
+        assert subcog("uninstall", "--for", "droid").code == 0
+        assert hooks.read_text() == text
+
+
 def test_changes_and_comments_made_later_stay(subcog: Run) -> None:
     path = settings_of("gemini")
     path.parent.mkdir()

@@ -76,15 +76,20 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
 ADR = "adr"
 _HIDDEN = frozenset((".adr", ".agents"))
 _TESTED = re.compile(r"(?:^|[/_-])(?:tests?|testdata|fixtures?|examples?|mocks?)(?=$|[/_-])", re.IGNORECASE)
+MAX_CONFIGURATION = 4_096  # bytes of .adr-dir, in which adr-tools keeps the name of the folder
 _LOOSE_RECORD = re.compile(r"(?:adr|mdr)[-_]?\d+[-_.]|.*/architecture/\d{3,4}[-_]\w", re.IGNORECASE)
 
 
 def find_record_places(root: str, reading: SourceReading | None = None) -> tuple[list[str], list[str]]:
-    """Return the folders of decision records by their names, and the files beside, relative to `root`."""
+    """Return the folders of decision records by their names or `.adr-dir`, and the files beside, relative to `root`."""
     folders: list[str] = []
+    with suppress(OSError, UnicodeDecodeError):
+        name = os.path.normpath(read_regular(os.path.join(root, ".adr-dir"), MAX_CONFIGURATION).decode("utf-8").strip())
+        if name != os.curdir and os.path.isdir(os.path.join(root, name)) and not leads_out(os.path.join(root, name), root):
+            folders.append(name.replace(os.sep, "/"))
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN, reading):
-        if _TESTED.search(folder) or any(folder.startswith(f"{found}/") for found in folders):
+        if _TESTED.search(folder) or any(f"{folder}/".startswith(f"{found}/") for found in folders):
             continue
         if in_record_folder(f"{folder}/record.md"):
             if any(importing.find_markdown_files(os.path.join(root, folder))):
@@ -112,6 +117,9 @@ def read_decision_records(here: Project, only: str | None, first_commit_ms: Call
     folders, loose = ([os.path.abspath(only)], []) if only else find_record_places(here.root, reading)
     inside = folders[0] if only and leads_out(folders[0], here.root) else here.root
     files = [file for folder in folders for file in importing.find_markdown_files(os.path.join(here.root, folder))]
+    walked = [name.lower() for folder in folders for _, _, names in os.walk(os.path.join(here.root, folder)) for name in names]
+    reading.left_out["is no Markdown (.adoc, .rst)"] += sum(name.endswith((".adoc", ".asciidoc", ".rst")) for name in walked)
+    reading.left_out = +reading.left_out
     seen: set[str] = set()
     options = ImportOptions(project=here.identity, is_repositorys=True, first_commit_ms=first_commit_ms)
     for file in (*files, *(os.path.join(here.root, name) for name in loose)):

@@ -57,15 +57,37 @@ class HooksForm:
         group = hook if settings.form == ENTRIES else {"hooks": [hook]}
         matchers = {event: {"matcher": tools} for event, tools in settings.matchers.items()}
         groups = {event: {**group, **matchers.get(event, {})} for event in events_of(client)}
+        if text is not None and _is_bare(text, client):
+            return _unwrap(hook_entries.add_groups(_wrap(text), groups))
         return hook_entries.add_groups(text, groups, settings.beside)
 
     def remove_hook(self, text: str, client: Client) -> str | None:
         """Return the settings without our hook; None where nothing is left of a file that `init` made."""
+        if _is_bare(text, client):
+            return _unwrap(hook_entries.remove_hook(_wrap(text)) or "")
         return hook_entries.remove_hook(text, client.settings.beside)
 
-    def read_commands(self, text: str, _: Client) -> Commands:
+    def read_commands(self, text: str, client: Client) -> Commands:
         """Return the commands of our hook."""
-        return hook_entries.registered_commands(text)
+        return hook_entries.registered_commands(_wrap(text) if _is_bare(text, client) else text)
+
+
+_BEFORE, _AFTER = '{"hooks": ', "}"
+
+
+def _is_bare(text: str, client: Client) -> bool:
+    """Return whether settings are those hooks themselves that other files have as a member. Raises ValueError."""
+    path = client.settings.path
+    is_instead = bool(client.settings.instead) and path.endswith(os.path.join(os.sep, client.settings.instead))
+    return is_instead and not hook_entries.find_path(text, "hooks")
+
+
+def _wrap(text: str) -> str:
+    return f"{_BEFORE}{text}{_AFTER}"
+
+
+def _unwrap(text: str) -> str:
+    return text.removeprefix(_BEFORE).removesuffix(_AFTER) if text.startswith(_BEFORE) else "{}"
 
 
 class PluginForm:
