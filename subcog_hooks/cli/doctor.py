@@ -113,11 +113,9 @@ def _check_all(home: Home, findings: Findings) -> None:
     settings = loading.load(home, project.root if project else None)
     for remarks in (
         doctor_checks.check_home(home),
-        doctor_checks.check_leftovers(home),
         doctor_checks.check_store(home, names_projects=not is_report),
         doctor_checks.check_past_sessions(home),
         doctor_checks.check_state(home),
-        doctor_checks.check_cut_offs(home),
         doctor_checks.check_settings(settings),
         doctor_checks.check_background_jobs(home, settings),
         doctor_checks.check_llm(home, settings),

@@ -1,7 +1,4 @@
-"""The checks of `doctor`: the home, the store with its index and vectors, the state, settings, LLMs and work at rest.
-
-Each yields its findings, ready for a terminal.
-"""
+"""The checks of `doctor`: home, store, index, vectors, state, settings, LLMs and work at rest. Each yields its findings."""
 
 import os
 import shlex
@@ -24,7 +21,7 @@ from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
 from subcog_hooks.store import home_files, index_writer, past_runs
 from subcog_hooks.store.home_files import DONE, is_held
-from subcog_hooks.store.index import MAX_SEGMENTS, IndexUnusable
+from subcog_hooks.store.index import IndexUnusable
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.state import MADE_ANEW, State, discard, is_paused
@@ -43,7 +40,7 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 
 def check_home(home: Home) -> Iterator[Remark]:
-    """Check the home and who can read it. Raises StoreError where it is not a folder."""
+    """Check the home, who can read it, and what is left in it. Raises StoreError where it is not a folder."""
     if ignored := find_home()[1]:
         yield note(ignored)
     if not os.path.exists(home.root):
@@ -55,9 +52,6 @@ def check_home(home: Home) -> Iterator[Remark]:
         if os.name != "nt" and os.path.exists(path) and os.stat(path).st_mode & 0o077:
             yield note(f"{path} can be read by others; chmod go-rwx {path}")
     yield good(f"home {home.root}")
-
-
-def check_leftovers(home: Home) -> Iterator[Remark]:
     for path in models.find_leftovers(home):
         yield note(f"{path} is left of a killed pull or of a model that is gone; `subcog doctor --fix` deletes it")
     if edits := amendment.find_edit_folders(home):
@@ -82,8 +76,6 @@ def check_index(home: Home, store: Store) -> Iterator[Remark]:
         yield bad(f"the index has {count_memories(index.documents)}, the store {stored}; run `subcog doctor --fix`")
     else:
         yield good(f"index of {count_memories(index.documents)} in {pluralize(index.segments, 'segment')}")
-    if index.segments > MAX_SEGMENTS:
-        yield note(f"{index.segments} segments slow the hook; run `subcog doctor --fix`")
 
 
 def check_models(home: Home, store: Store) -> Iterator[Remark]:
@@ -199,6 +191,9 @@ def check_past_sessions(home: Home) -> Iterator[Remark]:
 
 
 def check_state(home: Home) -> Iterator[Remark]:
+    if cut_offs := past_runs.read_cut_offs(home, now_ms()):
+        runs = pluralize(len(cut_offs), "run of the hook was", "runs of the hook were")
+        yield note(f"since {lookup.local_time(cut_offs[-1].at_ms)} {runs} cut off: this machine was busy")
     if not os.path.exists(home.state_db):
         return
     messages: list[str] = []
@@ -218,12 +213,6 @@ def check_state(home: Home) -> Iterator[Remark]:
         yield from map(note, [*messages, *["the hook is paused; `subcog resume` ends it"] * in_pause])
         if not (messages or in_pause):
             yield good("state.db")
-
-
-def check_cut_offs(home: Home) -> Iterator[Remark]:
-    if cut_offs := past_runs.read_cut_offs(home, now_ms()):
-        runs = pluralize(len(cut_offs), "run of the hook was", "runs of the hook were")
-        yield note(f"since {lookup.local_time(cut_offs[-1].at_ms)} {runs} cut off: this machine was busy")
 
 
 def check_settings(settings: Settings) -> Iterator[Remark]:
@@ -293,11 +282,9 @@ def check_background_llm(home: Home, settings: Settings) -> Iterator[Remark]:
         return
     if provider is None:
         return
-    calls_today = 0
+    calls_today, calls_by_job = 0, []
     with suppress(StoreError), context.existing_state(home) as state:
         calls_today = ask.llm_calls_today(state, now_ms()) if state else 0
+        calls_by_job = background_jobs.describe_calls(home)
     name = f"LLM at rest {provider.name}: {safe(provider.model)} at {safe(provider.base_url)}"
-    calls = f"{calls_today} of {settings['llm.calls_a_day']} calls today"
-    with suppress(StoreError):
-        calls = "; ".join((calls, *background_jobs.describe_calls(home)))
-    yield good(f"{name}; {calls}")
+    yield good("; ".join((name, f"{calls_today} of {settings['llm.calls_a_day']} calls today", *calls_by_job)))

@@ -232,7 +232,7 @@ def print_findings() -> None:
             with context.vectors_of(store, PACKAGED) as vectors:
                 findings += compare_pairs(_near_pairs(live, vectors))
         except (StoreError, ModelError) as error:
-            terminal.say(f"duplicates and contradictions are not looked for: {error.message}")
+            terminal.say(f"duplicates and contradictions were not checked: {error.message}")
     for kind in FINDING_KINDS:
         of_kind = [finding for finding in findings if finding.kind == kind]
         if of_kind:
