@@ -38,10 +38,7 @@ TEN_MINUTES_S, HOUR_S = 600.0, 3_600.0
 
 
 class JobPace(Pace):
-    """The pace of one run of a job.
-
-    outcome: DONE unless the run was ended early, then PUT_OFF or UNFINISHED; why: the reason for ending it.
-    """
+    """The pace of one run of a job. outcome: DONE, or PUT_OFF or UNFINISHED where it was ended early; why: the reason."""
 
     def __init__(self, home: Home, budget_s: float, is_wanted: Callable[[], bool]) -> None:
         """budget_s: seconds of work, without pauses."""
@@ -203,22 +200,19 @@ def _run_job(home: Home, job: Job) -> LastRun:
 
 
 def _record_end(home: Home, jobs: Sequence[Job]) -> None:
+    """Record when a session has to start a job. A command that makes work for a job starts it."""
     settings_time = home_files.find_settings_time(home)
-    settings, record = loading.load(home), home_files.read_record(home)
-    now = now_ms()
-    wanted = [job for job in jobs if job.is_wanted(settings)]
-    waits = [wait for job in wanted if (wait := _next_wait_s(job, home, record.runs.get(job.name), now)) is not None]
-    next_ms = now + round(min([*waits, home_files.FARTHEST_S]) * 1000)
-    home_files.write_record(home, JobRecord(record.runs, next_ms, settings_time))
-
-
-def _next_wait_s(job: Job, home: Home, last: LastRun | None, now: int) -> float | None:
-    """Return the seconds until a session has to start a job, None where a command will start it."""
-    if last is None:
-        return 0.0 if has_work(job, home) else None
-    if last.outcome == DONE and not job.every_s:
-        return WAIT_S if has_work(job, home) else None
-    return max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last))
+    settings, record, now = loading.load(home), home_files.read_record(home), now_ms()
+    waits = [home_files.FARTHEST_S]
+    for job in jobs:
+        last = record.runs.get(job.name)
+        if not job.is_wanted(settings):
+            continue
+        if last and (job.every_s or last.outcome != DONE):
+            waits.append(max(0.0, (last.ended_ms - now) / 1000 + wait_s(job, last)))
+        elif has_work(job, home):
+            waits.append(WAIT_S if last else 0.0)
+    home_files.write_record(home, JobRecord(record.runs, now + round(min(waits) * 1000), settings_time))
 
 
 def describe_calls(home: Home) -> list[str]:
