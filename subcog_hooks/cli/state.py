@@ -19,8 +19,6 @@ from subcog_hooks.hook import facts, status_line
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import is_paused
 
-SET, KNOWN_HERE = "set by you", "known here"
-
 commands = typer.Typer(
     help="Set flags of your own, such as clinician_mode. A memory's condition (`--when`) can ask for them.\n\n"
     "Example: subcog state"
@@ -60,30 +58,24 @@ def get(
     Example: subcog state get
     """
     flags = inputs.flag_facts()
-    here = inputs.facts_of_place()
+    facts_here = inputs.facts_of_place()
+    values = {**flags, **facts_here}
     if name is not None:
-        value = {**flags, **here}.get(name)
-        if value is None:
+        if name not in values:
             raise nothing_found(f"{safe(name)} {'is not known here' if name in FACT_KINDS else 'is not set'}")
         if as_json:
-            terminal.json(value)
+            terminal.json(values[name])
         else:
-            terminal.result(_flag_text(value))
+            terminal.result(_flag_text(values[name]))
         return
-    values = [
-        *((flag, value, SET) for flag, value in flags.items()),
-        *((fact, value, KNOWN_HERE) for fact, value in here.items()),
-    ]
-    if as_jsonl:
-        records = [{"name": name, "value": value, "is_set": origin == SET} for name, value, origin in values]
-        terminal.rows(records, as_json=as_json, as_jsonl=True)
-    elif as_json:
-        terminal.json({"flags": flags, "facts": here}, indent=1)
-    else:
-        rows = [(name, _flag_text(value), origin) for name, value, origin in values]
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        for row in rows:
-            terminal.result(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}")
+    records = [{"name": key, "value": value, "is_set": key in flags} for key, value in values.items()]
+    if as_json and not as_jsonl:
+        terminal.json({"flags": flags, "facts": facts_here}, indent=1)
+    elif not terminal.rows(records, as_json=as_json, as_jsonl=as_jsonl):
+        texts = {key: _flag_text(value) for key, value in values.items()}
+        widths = max(map(len, texts)), max(map(len, texts.values()))
+        for key, text in texts.items():
+            terminal.result(f"{key:{widths[0]}}  {text:{widths[1]}}  {'set by you' if key in flags else 'known here'}")
         if not flags:
             terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
 
