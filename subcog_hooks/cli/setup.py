@@ -106,7 +106,13 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         ]
         if _confirm(f"Found here: {', '.join(found)}. They come again when they change. Bring them in?", is_sure=is_sure):
             for name, reading in here.items():
-                _import_here(name, reading)
+                options = import_from.options_in_project(ImportOptions(), context.here())
+                entry = import_from.describe_import(None, name, options)
+                with context.writing() as store:
+                    report = import_from.import_source(reading, store, options)
+                    import_from.finish_import(report, store)
+                import_from.record_import(entry)
+                terminal.say(f"added {report.added} of {name}")
     found = []
     if not is_wanted:
         config = claude_code.notes_folder()
@@ -120,8 +126,8 @@ def _ask_for_notes(*, is_sure: bool) -> None:
         is_wanted = _confirm(question, is_sure=is_sure)
     if here or found:
         write_setting(NOTES_SETTING, is_wanted)  # After a no, too: `init` does not ask again.
-    if found and is_wanted and (report := import_from.import_claude_notes(context.home())):
-        terminal.say(f"added {pluralize(report.added, 'note')} of Claude Code")
+    if found and is_wanted and (imported := import_from.import_claude_notes(context.home())):
+        terminal.say(f"added {pluralize(imported.added, 'note')} of Claude Code")
     embedding.start_background_jobs()
 
 
@@ -142,27 +148,9 @@ def _list_imported() -> list[str]:
     return [entry.source for entry in entries if here and entry.root == here.root and entry.source in HERE_SOURCES]
 
 
-def _import_here(name: str, reading: SourceReading) -> None:
-    options = import_from.options_in_project(ImportOptions(), context.here())
-    entry = import_from.describe_import(None, name, options)
-    try:
-        with context.writing() as store:
-            report = import_from.import_source(reading, store, options)
-            import_from.finish_import(report, store)
-        import_from.record_import(entry)
-    except SubcogError as error:
-        terminal.complain(f"subcog: {name}: {error.message}")
-        return
-    terminal.say(f"added {report.added} of {name}")
-
-
 def _ask_for_sessions(*, is_sure: bool) -> None:
     """Ask whether past sessions may be made searchable, and read them after a yes. Nothing is asked where there are none."""
-    try:
-        transcripts, _ = learning_runs.find_idle_transcripts(None, None)
-    except SubcogError as error:
-        terminal.say(f"past sessions cannot be searched: {error}")
-        return
+    transcripts, _ = learning_runs.find_idle_transcripts(None, None)
     if not transcripts:
         return
     count = pluralize(len(transcripts), "past session")
@@ -174,12 +162,8 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
     write_setting(KEPT_SESSIONS, defaults.WITH_TRANSCRIPT if is_wanted else defaults.NOT_READ)
     if not is_wanted:
         return
-    try:
-        with EpisodeStore.writer(context.home()) as store:
-            report = learning_runs.read_with_progress(store, transcripts)
-    except SubcogError as error:
-        terminal.complain(f"subcog: {error.message}")
-        return
+    with EpisodeStore.writer(context.home()) as store:
+        report = learning_runs.read_with_progress(store, transcripts)
     terminal.say(f"{pluralize(report.episodes, 'exchange')} of {pluralize(report.sessions, 'session')} can be searched")
     embedding.start_background_jobs()
 
