@@ -43,10 +43,7 @@ MIN_VERSION = (2, 1, 197)  # An older client does not know PostToolUseFailure, a
 
 
 class Plugin(NamedTuple):
-    """Our plugin in the client's files.
-
-    id: `NAME@MARKETPLACE`; version: "" where it is not installed; switches: by settings file, whether it enables the plugin.
-    """
+    """Our plugin in the client's files. version: "" for not installed; switches: whether each settings file enables it."""
 
     id: str
     version: str
@@ -181,10 +178,7 @@ def list_plugins() -> list[Plugin]:
 
 
 def resolve_command(words: Sequence[str]) -> list[str] | None:
-    """Return a command with the full path of its program; None where the program is missing.
-
-    A relative path is rejected, as a repository could supply the file.
-    """
+    """Return a command with its program's full path; None for none, and a relative path: a repository could have it."""
     program = words[0]
     if os.path.isabs(program):
         path = program if shutil.which(program) else None
@@ -245,12 +239,9 @@ def _output_of(command: list[str], timeout_s: float, environment: Mapping[str, s
 
 def find_program(name: str, folders: Sequence[str] | None = None) -> str | None:
     """Return the full path of a program in `folders`, else on the PATH; never in the current folder, as Windows would."""
-    for folder in filter(os.path.isabs, os.get_exec_path() if folders is None else folders):
-        for file in (f"{name}.exe", name) if os.name == "nt" else (name,):
-            path = os.path.join(folder, file)
-            if os.path.isfile(path) and os.access(path, os.X_OK):
-                return path
-    return None
+    absolute_folders = filter(os.path.isabs, os.get_exec_path() if folders is None else folders)
+    path = shutil.which(name, path=os.pathsep.join(absolute_folders))
+    return path if path and os.path.isabs(path) else None
 
 
 def config_folder() -> str:
