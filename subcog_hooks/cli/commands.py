@@ -1,7 +1,4 @@
-"""The commands of the terminal: the typer application that joins them, and the topics of `subcog help`.
-
-A topic is a Markdown file in `cli/topics`, and its first line is the title.
-"""
+"""The commands of the terminal: the typer application that joins them, and the topics of `subcog help`, in `cli/topics`."""
 
 from __future__ import annotations
 
@@ -117,10 +114,7 @@ def add_command(app: typer.Typer, name: str) -> None:
 
 
 def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with `--as-user`, which an agent has to give, if it is one of the person's.
-
-    An agent may see its changes by `--dry-run`.
-    """
+    """Return a command of the person's with `--as-user`, which an agent gives unless it is a dry run; any other as it is."""
     reason = PERSONS.get(name)
     if reason is None or hasattr(run, "__wrapped__"):  # The group of a command is wrapped once a process.
         return run
@@ -209,15 +203,8 @@ def _command_name(arguments: list[str]) -> str:
 
 
 FOLDER = os.path.join(os.path.dirname(__file__), "topics")
-TOPICS = tuple(
-    "noting cues searching settings sharing privacy scripts deciding".split()
-)  # from commands to the hook's decisions
-
-
-def title(name: str) -> str:
-    """Return the title of a topic."""
-    with open(_path(name), encoding="utf-8") as file:
-        return file.readline().removeprefix("# ").strip()
+# The topics, from a newcomer's commands to the hook's decisions.
+TOPICS = tuple("noting cues searching settings sharing privacy scripts deciding".split())
 
 
 def _path(name: str) -> str:
@@ -273,7 +260,8 @@ def explain_topic(
     if topic is None:
         width = max(map(len, TOPICS))
         for name in TOPICS:
-            terminal.result(f"{name:<{width}}  {title(name)}")
+            with open(_path(name), encoding="utf-8") as file:
+                terminal.result(f"{name:<{width}}  {file.readline().removeprefix('# ').strip()}")
         terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
         return
     name = topic.lower()

@@ -21,7 +21,7 @@ from subcog_hooks.settings import loading, sources
 from subcog_hooks.settings.defaults import EVERYTHING, LEARN, PRESETS, Settings, Value
 from subcog_hooks.settings.sources import KEYS, Key
 from subcog_hooks.store import past_runs
-from subcog_hooks.store.home_files import ProcessLock
+from subcog_hooks.store.home_files import LOCK_WAIT_MS, ProcessLock
 from subcog_hooks.store.verdicts import SPOKE
 
 NOT_SET = "(not set)"  # an empty value in a list would look like a mistake
@@ -29,7 +29,6 @@ MIN_RELEVANCE, MAYBE_RELEVANCE = "surfacing.min_relevance", "surfacing.maybe_rel
 LOG_PROMPTS = "surfacing.log_prompts"
 MAX_PREVIEWED = 100  # latest prompts
 MAX_NAMED = 5  # prompts that a setting would change
-LOCK_WAIT_MS = 5_000
 
 commands = typer.Typer(
     help="Read and change the settings in config.toml. A project's .subcog.toml adjusts some: the hook only gets more silent."

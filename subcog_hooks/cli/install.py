@@ -1,7 +1,4 @@
-"""`subcog init` and `uninstall`: the hook in the settings of Claude Code or another agent, and the skills.
-
-The rest of the file stays.
-"""
+"""`subcog init` and `uninstall`: the hook in the settings of Claude Code or another agent, and the skills."""
 
 import difflib
 import functools
@@ -22,9 +19,8 @@ from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
 from subcog_hooks.core.paths import Home, find_home
 from subcog_hooks.core.repository_variables import is_accepted_home, record_path, remember_home
 from subcog_hooks.settings.defaults import CLAUDE, KEPT_SESSIONS, NOT_READ
-from subcog_hooks.store.home_files import OwnedRule, ProcessLock, change_rules, read_rules
+from subcog_hooks.store.home_files import LOCK_WAIT_MS, OwnedRule, ProcessLock, change_rules, read_rules
 
-LOCK_WAIT_MS = 5_000
 MAX_REPEATED = 60  # characters of a line in a diff that came before
 
 _User = Annotated[bool, Option("--user", help="Use your own settings, which count in every project (the default).")]

@@ -167,7 +167,18 @@ def remove_last(text: str, path: Sequence[Member]) -> str:
         if not text[brackets[depth] + 1 : brackets[depth] + 3].lstrip("\r").startswith("\n"):
             break
         depth -= 1
-    return _remove(text, brackets[depth], path[depth])
+    bracket, removed = brackets[depth], path[depth]
+    members = parse_members(text, bracket)
+    position = next(i for i, member in enumerate(members) if member.start == removed.start)
+    if position:
+        end = members[position - 1].end
+        return text[:end] + _comments_between(text, end, removed.start) + text[removed.end :]
+    if len(members) > 1:
+        start = members[1].start
+        return text[: removed.start] + _comments_between(text, removed.end, start) + text[start:]
+    comma = _skip(blank_comments(text), removed.end)
+    after = text[removed.end : comma] + text[comma + 1 :] if text[comma] == "," else text[removed.end :]
+    return text[: bracket + 1] + after
 
 
 def drop_emptied(before: str, after: str, key: str, beside: Mapping[str, object] = MappingProxyType({})) -> str | None:
@@ -195,21 +206,6 @@ def insert(text: str, bracket: int, added: str) -> str:
     if not line_start or indent.strip(" \t"):
         return text[:end] + ", " + added.replace("\n", line) + text[end:]
     return text[:end] + f",{line}{indent}" + added.replace("\n", line + indent) + text[end:]
-
-
-def _remove(text: str, bracket: int, removed: Member) -> str:
-    """Return `text` without one member of the object or array at `text[bracket]`."""
-    members = parse_members(text, bracket)
-    position = next(i for i, member in enumerate(members) if member.start == removed.start)
-    if position:
-        end = members[position - 1].end
-        return text[:end] + _comments_between(text, end, removed.start) + text[removed.end :]
-    if len(members) > 1:
-        start = members[1].start
-        return text[: removed.start] + _comments_between(text, removed.end, start) + text[start:]
-    comma = _skip(blank_comments(text), removed.end)
-    after = text[removed.end : comma] + text[comma + 1 :] if text[comma] == "," else text[removed.end :]
-    return text[: bracket + 1] + after
 
 
 def _comments_between(text: str, start: int, end: int) -> str:
@@ -259,10 +255,7 @@ SECONDS = 5  # the client's time limit; the hook's own is at most 3
 
 
 def isolated_command(python: str, folder: str, script: str) -> list[str]:
-    """Return the command that runs the hook in an isolated interpreter, without the word `hook`.
-
-    folder: of the package and its libraries; script: the console script.
-    """
+    """Return the command of the hook in an isolated interpreter, without the word `hook`. folder: of package and libraries."""
     return [python, *ISOLATED, ENTRY.format(folder=folder, script=script)]
 
 

@@ -31,7 +31,6 @@ _END = " -->\n"
 _CALLS = re.compile(rf"\bsubcog (?=(?:{'|'.join(map(re.escape, COMMANDS))})\b)")
 _ARGUMENTS = re.compile(r"(?: [^.\n]*:)? \$ARGUMENTS")
 _DIGITS = 16
-_READABLE = 0o644  # the usual mode of a user's file
 
 
 class Skill(NamedTuple):
@@ -71,10 +70,7 @@ def plain_text(name: str) -> str:
 
 
 def find_skills(folder: str, program: str, *, is_plain: bool = False) -> list[Skill]:
-    """Return our skills with their state in a client's folder. Raises ConfigError.
-
-    program: the command that they run; is_plain: of another agent than Claude Code.
-    """
+    """Return our skills with their state in a client's folder. program: their command; is_plain: not of Claude Code."""
     found = []
     for name in FOR_OTHERS if is_plain else SKILLS:
         text = _CALLS.sub(lambda _: f"{program} ", plain_text(name) if is_plain else skill_text(name))
@@ -102,7 +98,6 @@ def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with WholeFile(target) as whole:
                 whole.file.write(skill.text)
-                os.chmod(whole.path, _READABLE)
         except OSError as error:
             hint = "check its permissions, or give --no-skills"
             raise ConfigError(f"{skill.path} cannot be written: {error.strerror}", hint) from error
@@ -121,8 +116,7 @@ def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
         try:
             os.unlink(skill.path)
             os.rmdir(os.path.dirname(skill.path))
-            if not os.listdir(skill.folder):
-                os.rmdir(skill.folder)
+            os.rmdir(skill.folder)
         except OSError as error:
             if os.path.lexists(skill.path):
                 raise ConfigError(f"{skill.path} cannot be removed: {error.strerror}", "remove it by hand") from error

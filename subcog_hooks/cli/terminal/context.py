@@ -27,10 +27,7 @@ from subcog_hooks.store.vector_store import VectorStore
 
 
 def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
-    """Run a command, flush its output and return its exit code. Never raises.
-
-    is_debugged: a failure also prints its traceback.
-    """
+    """Run a command, flush its output and return its exit code. Never raises. is_debugged: a failure prints its traceback."""
     try:
         if callable(signal.getsignal(signal.SIGINT)):  # `__main__` has made it end the process at once.
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -135,8 +132,6 @@ def has_store(folder: Home) -> bool:
         size = os.stat(folder.memories_db).st_size
     except FileNotFoundError:
         size = 0
-    except NotADirectoryError as error:
-        raise StoreError(f"{folder.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
         raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
     if not size and has_indexed_memories(folder):
@@ -190,10 +185,7 @@ def index_of(store: Store, progress: Callable[[int], None] | None = None) -> Lex
 
 
 def update_index_and_vectors(store: Store, progress: Callable[[int], None] | None = None) -> None:
-    """Bring index and vectors up to date after a write. A failure is printed only, as the memory is stored already.
-
-    progress: called for each chunk, once by the index and once by the vectors.
-    """
+    """Bring index and vectors up to date after a write. A failure is printed only, as the memory is stored already."""
     try:
         index_of(store, progress)
     except StoreError as error:
@@ -207,9 +199,7 @@ def update_index_and_vectors(store: Store, progress: Callable[[int], None] | Non
 
 
 def vectors_of(store: Store, space: Space, progress: Callable[[int], None] | None = None) -> VectorStore:
-    """Return the vectors of a space, brought up to date.
-
-    They stay as they are where the home is read-only, and while another process is updating them for long.
+    """Return the vectors of a space, brought up to date unless the home is read-only or another process is at it for long.
 
     Raises StoreError, ExtensionMissing without sqlite-vec, ModelError when the packaged encoder is damaged.
     """

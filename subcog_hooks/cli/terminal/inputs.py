@@ -73,14 +73,14 @@ def files_of(paths: Sequence[str] | None, root: str | None) -> list[str]:
 
     A relative path is resolved against the current folder if it exists there, else against the root.
     """
-    return [_from_root(path, root) for path in paths or ()]
-
-
-def _from_root(path: str, root: str | None) -> str:
-    if root and path and not path.endswith("/"):
-        full = os.path.abspath(path if os.path.exists(path) else os.path.join(root, path))
-        path = globs.relative_path(full, root) or path
-    return path.replace(os.sep, "/").removeprefix("./")
+    files = []
+    for name in paths or ():
+        path = name
+        if root and name and not name.endswith("/"):
+            full = os.path.abspath(name if os.path.exists(name) else os.path.join(root, name))
+            path = globs.relative_path(full, root) or name
+        files.append(path.replace(os.sep, "/").removeprefix("./"))
+    return files
 
 
 def readable(text: str) -> str:
@@ -126,10 +126,7 @@ Value = bool | int | float | str
 
 
 def stated_facts(texts: Iterable[str]) -> dict[str, Value]:
-    """Return the facts that texts such as `branch=main` state, with the user's flags and facts of the current folder.
-
-    Raises UsageError, StoreError.
-    """
+    """Return the facts that texts such as `branch=main` state, and those of user and folder. Raises UsageError, StoreError."""
     given: dict[str, Value] = {}
     for text in texts:
         name, value = condition_syntax.parse_fact(text)
@@ -183,9 +180,6 @@ def _short_text(name: str, operator: str, operand: object, quote: str) -> str:
     return name + sign + ",".join(f"{quote}{value}{quote}" if isinstance(value, str) else json.dumps(value) for value in values)
 
 
-MAX_MOMENTS_SHOWN = 5  # triggers, globs or conditions of one memory
-
-
 def moment_remark(memory: Memory) -> str:
     """Describe the scope of a memory and when it is handed over.
 
@@ -203,7 +197,7 @@ def moment_remark(memory: Memory) -> str:
 
 
 def _moment_phrase(memory: Memory) -> str:
-    when = _join_first(condition_texts(memory.when), " and ")
+    when = _join(condition_texts(memory.when), " and ")
     expiry = f", until {day(memory.expires_at)}" if memory.expires_at is not None else ""
     has_cues = bool(memory.triggers or memory.paths)
     if when and not has_cues:
@@ -215,20 +209,19 @@ def _moment_phrase(memory: Memory) -> str:
         moments.append("at the start of sessions, as far as there is room")
     moments.append("when a prompt is about it")
     if memory.keywords:
-        moments.append(f"when it names {_join_first(memory.keywords, ' or ')}")
+        moments.append(f"when it names {_join(memory.keywords, ' or ')}")
     if memory.triggers:
-        moments.append(f"when a prompt or a command matches {_join_first(memory.triggers, ' or ')}")
+        moments.append(f"when a prompt or a command matches {_join(memory.triggers, ' or ')}")
     if memory.paths:
-        moments.append(f"when a tool touches {_join_first(memory.paths, ' or ')}")
+        moments.append(f"when a tool touches {_join(memory.paths, ' or ')}")
     if is_standing(memory.standing, memory.content) and (governed := actions.actions_of_rule(memory.content)):
         moments.append("when the agent is about to " + " or ".join(dict.fromkeys(map(actions.describe_action, governed))))
     joined = ", ".join(moments[:-1]) + ", or " * (len(moments) > 1) + moments[-1]
     return joined + (f", only while {when}" if when else "") + expiry
 
 
-def _join_first(values: Sequence[str], word: str) -> str:
-    more = [f"{len(values) - MAX_MOMENTS_SHOWN} more"] if len(values) > MAX_MOMENTS_SHOWN else []
-    return word.join([*map(safe, values[:MAX_MOMENTS_SHOWN]), *more])
+def _join(values: Iterable[str], word: str) -> str:
+    return word.join(map(safe, values))
 
 
 def answer_lines(source: str, field: str, answer: Answer, *, optional: str = "") -> None:
