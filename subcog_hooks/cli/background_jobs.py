@@ -68,7 +68,13 @@ class JobPace(Pace):
     def pause(self, is_called_off: Callable[[], bool] = lambda: False) -> None:
         """Wait until hooks have been quiet for QUIET_S, at most for MAX_PAUSE_S. It takes 5 µs without hooks."""
         began = time.monotonic()
-        while self._is_disturbed() and not is_called_off():
+        while time.monotonic() >= self._may_work_until:
+            try:
+                hook_ran_at = os.stat(self._home.jobs_lock).st_mtime
+            except OSError:
+                break
+            if abs(time.time() - hook_ran_at) >= QUIET_S or is_called_off():
+                break
             if time.monotonic() - began >= MAX_PAUSE_S:
                 self._may_work_until = time.monotonic() + UNIT_S
                 break
@@ -78,15 +84,6 @@ class JobPace(Pace):
     def put_off(self, why: str) -> None:
         """End the job until a condition improves, such as the daily limit or an unreachable model."""
         self.outcome, self.why = PUT_OFF, why
-
-    def _is_disturbed(self) -> bool:
-        if time.monotonic() < self._may_work_until:
-            return False
-        try:
-            asked_at = os.stat(self._home.jobs_lock).st_mtime
-        except OSError:
-            return False
-        return abs(time.time() - asked_at) < QUIET_S
 
 
 class Job(NamedTuple):

@@ -30,7 +30,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.embed import models
 from subcog_hooks.hook.payload import PROMPT_EVENT, TRIAL
 from subcog_hooks.settings import loading
-from subcog_hooks.settings.defaults import AGENT_WORDS, KEPT_SESSIONS, NO_LLM, NOT_READ, NOTES_SETTING
+from subcog_hooks.settings.defaults import AGENT_WORDS, KEPT_SESSIONS, NOT_READ, NOTES_SETTING
 from subcog_hooks.store import index_writer, past_runs
 from subcog_hooks.store.memory import now_ms
 from subcog_hooks.store.state import is_paused
@@ -127,8 +127,7 @@ def _check_all(home: Home, findings: Findings) -> None:
     findings.take(inspection.inspect_clients(_last_activity))
     if look.is_running and (message := claude_code.describe_old_client()):
         findings.take([bad(f"{message}; run `claude update`", EXIT_CONFIG)])
-    has_llm = settings["search_intent.use_llm"] and settings["llm.provider"] != NO_LLM
-    findings.take(_try_hook(look.command or claude_code.executable(), has_llm=bool(has_llm)))
+    findings.take(_try_hook(look.command or claude_code.executable()))
     if is_report:
         system = f"{platform.system()} {platform.machine()}"
         versions = {"version": __version__, "python": platform.python_version(), "system": system}
@@ -146,7 +145,7 @@ def _last_activity(client: str) -> int | None:
     return None
 
 
-def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
+def _try_hook(command: list[str]) -> Iterator[Remark]:
     """Run the hook as the client would, with a prompt. No LLM is asked: a check sends nothing anywhere."""
     session = {"session_id": f"{TRIAL}{time.time_ns()}", "transcript_path": "", "cwd": working_folder()}
     payload = {**session, "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": TRIAL_PROMPT}
@@ -174,7 +173,7 @@ def _try_hook(command: list[str], *, has_llm: bool) -> Iterator[Remark]:
     if not isinstance(answer, dict):
         yield bad("the registered command prints more than the hook's JSON; `subcog init` registers it anew", EXIT_CONFIG)
         return
-    yield good(f"hook ran in {took_ms:.0f} ms" + (", without the LLM" if has_llm else ""))
+    yield good(f"hook ran in {took_ms:.0f} ms")
 
 
 OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.

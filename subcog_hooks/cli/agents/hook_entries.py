@@ -303,17 +303,14 @@ def remove_hook(text: str, beside: Mapping[str, object] = MappingProxyType({})) 
     """Return the settings file `text` without our hooks; None when `init` made the file. Raises ValueError for invalid JSON."""
     before = text
     while entry := next(find_entries(text), None):
-        text = remove_last(text, _path_of(text, entry))
+        path = find_path(text, "hooks", entry.event)
+        group = parse_members(text, path[-1].value_start)[entry.group_index]
+        path.append(group)
+        if len(_hooks_of(group.value)) > 1:  # The group has others, too.
+            inner = next(member for member in reversed(parse_members(text, group.value_start)) if member.key == "hooks")
+            path += [inner, parse_members(text, inner.value_start)[entry.hook_index]]
+        text = remove_last(text, path)
     return drop_emptied(before, text, "hooks", beside)
-
-
-def _path_of(text: str, entry: Entry) -> list[Member]:
-    """Return the path of an entry's group, or of our hook in it where the group has others, too."""
-    path = find_path(text, "hooks", entry.event)
-    group = parse_members(text, path[-1].value_start)[entry.group_index]
-    inner = find_member(text, group.value_start, "hooks")
-    hooks = parse_members(text, inner.value_start) if inner else []
-    return [*path, group, inner, hooks[entry.hook_index]] if inner and len(hooks) > 1 else [*path, group]
 
 
 def registered_commands(text: str) -> dict[str, list[list[str]]]:

@@ -31,7 +31,6 @@ AGENT_SETTING = "capture.agent"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the client sets it for the commands of its agent
 # ATTENDED is 1 where a person sits at the session, 0 in print mode. A client without it (2.1.197) names its entry point.
 ATTENDED, STARTED_AS, ON_TERMINAL = "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_ENTRYPOINT", "cli"
-STATE_WAIT_MS = 1_000.0
 AS_USER_HELP = "For an agent: the person has allowed a change of the person's own memories and settings."
 
 
@@ -85,7 +84,7 @@ def _is_asked() -> bool:
     if attended != "1" if attended is not None else os.environ.get(STARTED_AS) != ON_TERMINAL:
         return False
     try:
-        with context.existing_state(context.home(), STATE_WAIT_MS) as state:
+        with context.existing_state(context.home()) as state:
             return not (state and is_unasked(state, os.environ.get(SESSION, ""), now_ms()))
     except StoreError:
         return False
