@@ -10,14 +10,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import anyio
 import mcp_types as types
-from anyio.abc import ObjectSendStream
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
@@ -133,23 +132,19 @@ async def _answer_client() -> None:
     )
     sender, sound_requests = anyio.create_memory_object_stream[SessionMessage](0)
     async with stdio_server() as (requests, answers), anyio.create_task_group() as tasks:
-        tasks.start_soon(_pass_requests_on, requests, sender, answers.send)
+
+        async def pass_requests_on() -> None:
+            """Pass the client's messages on. A request that cannot be read is answered with an error, if its id can be read."""
+            async with sender:
+                async for request in requests:
+                    if isinstance(request, SessionMessage):
+                        await sender.send(request)
+                    elif (id_ := _find_refused_id(request)) is not None:
+                        error = types.ErrorData(code=types.INVALID_REQUEST, message=UNREADABLE)
+                        await answers.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=error)))
+
+        tasks.start_soon(pass_requests_on)
         await server.run(sound_requests, answers, server.create_initialization_options())
-
-
-async def _pass_requests_on(
-    requests: AsyncIterable[SessionMessage | Exception],
-    sender: ObjectSendStream[SessionMessage],
-    send_answer: Callable[[SessionMessage], Awaitable[None]],
-) -> None:
-    """Pass the client's messages on. A request that cannot be read is answered with an error, where it has a readable id."""
-    async with sender:
-        async for request in requests:
-            if isinstance(request, SessionMessage):
-                await sender.send(request)
-            elif (id_ := _find_refused_id(request)) is not None:
-                error = types.ErrorData(code=types.INVALID_REQUEST, message=UNREADABLE)
-                await send_answer(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=error)))
 
 
 def _find_refused_id(error: Exception) -> int | str | None:
