@@ -24,7 +24,6 @@ from subcog_hooks.store.memory import FILE, PENDING, STATUSES, USER, Memory, now
 from subcog_hooks.store.store import Store
 from subcog_hooks.text.sanitise import cut
 
-MAX_PROBLEMS = 20
 MAX_FIELDS = 300  # characters of the remark on unknown fields
 MAX_BEGINNING = 80  # characters of a memory that would come
 
@@ -164,10 +163,7 @@ def _embed_memories(*, wait: bool) -> None:
 
 
 def _print_report(report: ImportReport, *, dry_run: bool) -> None:
-    for problem in report.problems[:MAX_PROBLEMS]:
-        terminal.complain(f"subcog: {problem.location}: {problem.message}")
-    if len(report.problems) > MAX_PROBLEMS:
-        terminal.complain(f"subcog: and {len(report.problems) - MAX_PROBLEMS} more")
+    learning_runs.print_problems([f"{problem.location}: {problem.message}" for problem in report.problems])
     import_from.print_remarks(report.remarks)
     if report.unknown:
         terminal.say(cut(f"fields without a meaning were left out: {', '.join(sorted(report.unknown))}", MAX_FIELDS))

@@ -21,7 +21,7 @@ from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
 from subcog_hooks.core.files import WholeFile, read_regular
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
@@ -61,13 +61,9 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
 
 def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, frozenset[str]]:
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
-    none = SourceReading(claude.CLAUDE), frozenset[str]()
     if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
-        return none
-    try:
-        return claude.read_loaded_files(claude_code.notes_folder(), here, path)
-    except ConfigError:  # A repository says where the client's folder is.
-        return none
+        return SourceReading(claude.CLAUDE), frozenset()
+    return claude.read_loaded_files(claude_code.notes_folder(), here, path)
 
 
 def _find_unloaded(
@@ -107,14 +103,9 @@ def import_source(reading: SourceReading, store: Store | None, options: ImportOp
 
 def finish_import(report: ImportReport, store: Store) -> None:
     """Let index, vectors and statistics follow an import."""
-    if changes := count_changes(report):
+    if changes := report.added + report.replaced + report.archived:
         with output.track_items("indexing", 2 * changes) as advance:
             context.update_index_and_vectors(store, advance)
-
-
-def count_changes(report: ImportReport) -> int:
-    """Return the number of memories that an import has changed."""
-    return report.added + report.replaced + report.archived
 
 
 def print_reading(reading: SourceReading, path: str | None, store: Store | None, *, dry_run: bool) -> None:
@@ -235,7 +226,7 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
         except UsageError as error:
             log.write_line(home, f"the import of {describe_place(entry)} was not repeated: {error.message}")
         else:
-            reports += [report] if count_changes(report) else []
+            reports.append(report)
         home_files.record_stamp(home, entry, stamp)
     return _sum_up(reports)
 
@@ -321,7 +312,6 @@ def import_claude_notes(home: Home) -> ImportReport | None:
 
 
 def _sum_up(reports: Sequence[ImportReport]) -> str:
-    if not reports:
-        return ""
     added, replaced = sum(report.added for report in reports), sum(report.replaced for report in reports)
-    return f"{added} added, {replaced} updated, {sum(report.archived for report in reports)} archived"
+    archived = sum(report.archived for report in reports)
+    return f"{added} added, {replaced} updated, {archived} archived" if added or replaced or archived else ""

@@ -39,7 +39,7 @@ from subcog_hooks.store.vector_store import remove_file
 LEFT_OUT = "capture.sessions_except"
 CLIENTS_LEFT_OUT, CLAUDE = "capture.clients_except", "claude"
 DAY_MS = 86_400_000
-MAX_SHOWN_FAULTS = 10
+MAX_SHOWN_FAULTS = 20
 MAX_CALL_CHARS, MAX_TURN_CHARS = 120, 500
 _AGES = {"h": DAY_MS // 24, "d": DAY_MS, "w": 7 * DAY_MS, "m": 30 * DAY_MS, "y": 365 * DAY_MS}
 
