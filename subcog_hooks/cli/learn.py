@@ -127,17 +127,17 @@ def learn(
     learning_runs.print_report(report, dry_run=dry_run)
     answers = _ask_model(files, provider, options) if provider else asking.AskingReport()
     _print_proposals(answers.proposed, as_json=as_json, as_jsonl=as_jsonl)
-    if as_json:
-        terminal.json([proposal.line() for proposal in (*report.proposed, *answers.proposed)], indent=1)
-    count = len(report.proposed) + len(answers.proposed)
-    if count and not dry_run:
+    proposed = [*report.proposed, *answers.proposed]
+    terminal.rows([proposal.line() for proposal in proposed], as_json=as_json, as_jsonl=False)
+    if proposed and not dry_run:
         noted = sum(proposal.is_active for proposal in answers.proposed)
         if noted:
             terminal.say(f"{noted} came at once; `subcog learn --undo today` takes them back")
-        if noted < count:
+        if noted < len(proposed):
             terminal.say("the agent gets no memory that waits for `subcog review`")
         embedding.start_background_jobs()
-    answers.raise_failure()
+    if answers.failure:
+        raise answers.failure
 
 
 def _choose_model(use_llm: bool | None) -> Provider | None:
@@ -153,7 +153,9 @@ def _choose_model(use_llm: bool | None) -> Provider | None:
 
 
 def _ask_model(files: Sequence[TranscriptFile], provider: Provider, options: LearningOptions) -> asking.AskingReport:
-    asking.disclose(provider, files)
+    content = f"what you typed in at most {pluralize(len(files), 'session')}, with the agent's last words to each turn"
+    receiver = f"{safe(provider.name)} ({safe(provider.model)})"
+    terminal.say(f"{receiver} is sent {content} and the project's notes, without code and what may hold a secret")
     with output.track_items("asking", sum(transcript.size for transcript in files)) as advance:
         report = asking.ask_about_sessions(files, provider, options, progress=advance)
     asking.print_report(report, dry_run=options.dry_run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_sources import SearchOptions, answer_page, run_batch
@@ -61,7 +60,13 @@ def run_search(options: SearchOptions) -> int:
     started = time.perf_counter()
     with reading_sessions() as store:
         if options.batch:
-            return run_batch(options.batch, request, store, settings, count, partial(_batch_fields, store), fast=options.fast)
+
+            def fields_of(answer: Answer) -> dict[str, object]:
+                found = _exchanges_of([hit.memory for hit in answer.hits], store) if store else []
+                rows = [exchange.fields() for exchange in found]
+                return {"degraded": answer.is_degraded, "note": answer.note, "results": rows}
+
+            return run_batch(options.batch, request, store, settings, count, fields_of, fast=options.fast)
         answer, exchanges = Answer([], ()), []
         if store and text.strip():
             answer = answer_page(store, settings, count, (options.page - 1) * count, request, fast=options.fast)
@@ -92,11 +97,6 @@ def folder_audience() -> tuple[str, ...]:
 def _exchanges_of(memories: Sequence[Memory], store: EpisodeStore) -> list[Exchange]:
     details = store.details_of([memory.id for memory in memories])
     return [make_exchange(memory, details.get(memory.id)) for memory in memories]
-
-
-def _batch_fields(store: EpisodeStore | None, answer: Answer) -> dict[str, object]:
-    exchanges = _exchanges_of([hit.memory for hit in answer.hits], store) if store else []
-    return {"degraded": answer.is_degraded, "note": answer.note, "results": [exchange.fields() for exchange in exchanges]}
 
 
 def _print_found(

@@ -22,20 +22,10 @@ from subcog_hooks.core.errors import NoMemory
 from subcog_hooks.core.paths import Home
 from subcog_hooks.hook.payload import PROMPT_EVENT
 from subcog_hooks.intent import classifier, detector
-from subcog_hooks.store import past_runs
+from subcog_hooks.store import past_runs, verdicts
 from subcog_hooks.store.memory import Memory, now_ms
 from subcog_hooks.store.past_runs import Counter, Histogram
 from subcog_hooks.store.store import Store
-from subcog_hooks.store.verdicts import (
-    INJECTED_TOTAL,
-    MAX_VERDICTS,
-    OPENED_TOTAL,
-    POINTED_TOTAL,
-    SECOND_LOOKS_TOTAL,
-    SPOKE,
-    VERDICTS_TOTAL,
-    RecordedVerdict,
-)
 from subcog_hooks.text.sanitise import cut
 
 
@@ -53,11 +43,11 @@ FAMILIES = (
     Family(classifier.COMPLETED, "Calls of an LLM by how they ended.", "status"),
     Family(classifier.TIMEOUTS, "Calls of an LLM that took too long, by what ended the wait.", "reason"),
     Family(detector.DURATION, "How long it took to tell what a prompt asks for, by who told it.", "source", "histogram"),
-    Family(VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome"),
-    Family(INJECTED_TOTAL, "Memories that were handed over."),
-    Family(POINTED_TOTAL, "Lines that pointed the agent at a memory."),
-    Family(OPENED_TOTAL, "Memories that the agent opened from a line."),
-    Family(SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome"),
+    Family(verdicts.VERDICTS_TOTAL, "Runs of the hook by what became of them.", "outcome"),
+    Family(verdicts.INJECTED_TOTAL, "Memories that were handed over."),
+    Family(verdicts.POINTED_TOTAL, "Lines that pointed the agent at a memory."),
+    Family(verdicts.OPENED_TOTAL, "Memories that the agent opened from a line."),
+    Family(verdicts.SECOND_LOOKS_TOTAL, "Second looks by what became of them.", "outcome"),
 )
 
 
@@ -73,27 +63,27 @@ class Activity:
     def __init__(self, home: Home, store: Store | None) -> None:
         """Read the activity. Raises StoreError."""
         self.by_family: dict[str, dict[str, Counter | Histogram]] = {family.name: {} for family in FAMILIES}
-        verdicts: list[RecordedVerdict] = []
+        recorded: list[verdicts.RecordedVerdict] = []
         with context.existing_state(home, tell=terminal.say) as state:
             for metric in past_runs.read_metrics(state) if state else ():
                 if metric.name in self.by_family:
                     self.by_family[metric.name][metric.labels.partition('="')[2][:-1]] = metric
             if state:
-                verdicts = past_runs.find_latest(state, MAX_VERDICTS)
-        self.since = min((verdict.at_ms for verdict in verdicts), default=None)
-        asked = [verdict for verdict in verdicts if verdict.event == PROMPT_EVENT]
+                recorded = past_runs.find_latest(state, verdicts.MAX_VERDICTS)
+        self.since = min((verdict.at_ms for verdict in recorded), default=None)
+        asked = [verdict for verdict in recorded if verdict.event == PROMPT_EVENT]
         self.prompts = len(asked)
         self.outcomes = dict(Counts(verdict.outcome for verdict in asked).most_common())
-        self.spoke = self.outcomes.get(SPOKE, 0)
+        self.spoke = self.outcomes.get(verdicts.SPOKE, 0)
         self.with_lines = sum(bool(verdict.pointed) for verdict in asked)
         self.injected = sum(len(verdict.injected) for verdict in asked)
         self.units = sum(verdict.units for verdict in asked)
-        given_ids = {id_ for verdict in verdicts for id_ in verdict.injected}
+        given_ids = {id_ for verdict in recorded for id_ in verdict.injected}
         marks = store.marks(store.seqs_of(sorted(given_ids))) if store else []
         self.bad = len({(mark.verdict, mark.seq) for mark in marks})
         self.latency_ms: dict[str, dict[str, float]] = {}
-        for event in sorted({verdict.event for verdict in verdicts}):
-            times_ms = sorted(verdict.micros / 1000.0 for verdict in verdicts if verdict.event == event)
+        for event in sorted({verdict.event for verdict in recorded}):
+            times_ms = sorted(verdict.micros / 1000.0 for verdict in recorded if verdict.event == event)
             percentiles = {f"p{percent}": times_ms[ceil(percent / 100 * len(times_ms)) - 1] for percent in (50, 95, 99)}
             self.latency_ms[event] = {"count": len(times_ms), **percentiles}
         self.cut_off = len(past_runs.read_cut_offs(home, now_ms()))
@@ -144,7 +134,7 @@ def figure_rows(activity: Activity) -> list[tuple[str, str]]:
     rows.append(("memories given", f"{activity.injected:,}{each}"))
     lines, opened = (
         sum(metric.value for metric in activity.by_family[name].values() if isinstance(metric, Counter))
-        for name in (POINTED_TOTAL, OPENED_TOTAL)
+        for name in (verdicts.POINTED_TOTAL, verdicts.OPENED_TOTAL)
     )
     if lines:
         rows.append(("lines opened", f"{opened:,.0f} of {lines:,.0f} ({opened / lines:.0%})"))

@@ -65,10 +65,7 @@ def memories_view(
 
 
 def plain_table(*, is_wide: bool = False) -> Table:
-    """Return an empty table without lines. is_wide: as wide as the terminal.
-
-    Its columns fold long texts (`overflow="fold"`); `no_wrap` is for short columns.
-    """
+    """Return an empty table without lines. is_wide: as wide as the terminal."""
     from rich.table import Table
 
     return Table(box=None, pad_edge=False, expand=is_wide, header_style=DIM)
@@ -183,11 +180,7 @@ class ModelRanking:
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """One page of an answer.
-
-    elapsed: ms; page: its number, from 1, with `offset` results before it; is_empty: the store has no memory; ranked: the
-    ranking by a model, None where nobody asked for it.
-    """
+    """One page of an answer. elapsed: ms; page: its number, from 1; is_empty: the store has no memory; ranked: if asked for."""
 
     text: str
     answer: Answer
@@ -210,13 +203,7 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
         terminal.raw("".join(to_json(row) + "\n" for row in rows))
     elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
-    else:
-        _print_table(page, is_explained=is_explained)
-
-
-def _print_table(page: ResultPage, *, is_explained: bool) -> None:
-    answer = page.answer
-    if answer.hits and terminal.out.is_terminal and not is_explained:
+    elif answer.hits and terminal.out.is_terminal and not is_explained:
         confidence = [_confidence_text(answer, hit) for hit in answer.hits]
         terminal.out.print(memories_view([hit.memory for hit in answer.hits], PREVIEW, confidence))
     else:

@@ -17,18 +17,8 @@ from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import amend, apply_changes, apply_edits, edit_in_editor, mark_forgotten, similar_to
 from subcog_hooks.cli.command_table import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs
-from subcog_hooks.cli.terminal import author, context, inputs
-from subcog_hooks.cli.terminal.output import (
-    ACCENT,
-    DIM,
-    day,
-    nothing_found,
-    owner_label,
-    pluralize,
-    redact_line,
-    safe,
-    terminal,
-)
+from subcog_hooks.cli.terminal import author, context, inputs, output
+from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, owner_label, pluralize, redact_line, safe, terminal
 from subcog_hooks.core.deadline import Pace
 from subcog_hooks.core.errors import SubcogError, UsageError
 from subcog_hooks.core.paths import Home
@@ -249,7 +239,7 @@ def review(
         if store and is_data:
             terminal.rows([_row_of(memory, store) for memory in memories], as_json=as_json, as_jsonl=as_jsonl)
     if not memories:
-        raise nothing_found("nothing waits for review")
+        raise output.nothing_found("nothing waits for review")
     if is_in_terminal:
         _ReviewSession(memories).run()
     elif not is_data:

@@ -14,7 +14,7 @@ from subcog_hooks.cli.amendment import similar_to
 from subcog_hooks.cli.proposals import learning_runs as transcripts
 from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING, CallBudget, with_written
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import day, pluralize, safe, terminal
+from subcog_hooks.cli.terminal.output import day, pluralize, terminal
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import ProviderError, SubcogError
 from subcog_hooks.core.paths import Home
@@ -58,26 +58,16 @@ class AskingReport:
     is_out_of_calls: bool = False
     failure: ProviderError | None = None  # it ended the run
 
-    def raise_failure(self) -> None:
-        """Raise the ProviderError that ended the run."""
-        if self.failure:
-            raise self.failure
-
 
 class _UnaskedPart(NamedTuple):
-    """The turns of one call about a session.
-
-    file: its transcript; owner: its project, None outside of any; typed: all its new turns in lower case; shown: the turns that
-    the model may see; notes: the project's notes that it may see, by id; read: the position to note behind this call, None for
-    none.
-    """
+    """The turns of one call about a session. shown, notes: the turns, and the project's notes by id, that the model may see."""
 
     file: TranscriptFile
-    owner: str | None
-    typed: list[str]
+    owner: str | None  # its project, None outside of any
+    typed: list[str]  # all new turns of the session in lower case
     shown: Sequence[ShownTurn]
     notes: dict[str, str]
-    read: learned.ReadPosition | None
+    read: learned.ReadPosition | None  # to note behind this call
 
 
 def ask_about_sessions(
@@ -349,13 +339,6 @@ def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> M
     return None
 
 
-def disclose(provider: Provider, files: Sequence[TranscriptFile]) -> None:
-    """Print, before anything is sent, the content and the receiver."""
-    receiver = f"{safe(provider.name)} ({safe(provider.model)})"
-    content = f"what you typed in at most {pluralize(len(files), 'session')}, with the agent's last words to each turn"
-    terminal.say(f"{receiver} is sent {content} and the project's notes, without code and what may hold a secret")
-
-
 def print_report(report: AskingReport, *, dry_run: bool) -> None:
     """Print the outcome of a run."""
     transcripts.print_problems(report.stored.problems)
@@ -384,7 +367,8 @@ def ask_in_background(home: Home, pace: Pace) -> str:
     files, _ = transcripts.find_idle_transcripts(None, None)
     options = transcripts.options_of_settings(ASKED_SINCE, dry_run=False)
     report = ask_about_sessions(files, provider, options, pace)
-    report.raise_failure()
+    if report.failure:
+        raise report.failure
     if not report.asked:
         return ""
     noted = sum(proposal.is_active for proposal in report.proposed)

@@ -288,10 +288,7 @@ MAX_PROMPTS = 3  # latest prompts of a memory that may teach it
 
 
 def teach_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Learn questions from openings, and forget questions whose prompt is gone; at most every half an hour.
-
-    Return a summary, "" for nothing done. Raises SubcogError.
-    """
+    """Learn questions from openings, and forget those of lost prompts. Return a summary, "" for none. Raises SubcogError."""
     if not context.has_store(home):
         return ""
     with context.open_state() as state:
@@ -359,10 +356,7 @@ def _teach_memory(memory: Memory, prompts: Sequence[RecordedVerdict], state: Sta
 
 
 def _open_lessons(recorded: Sequence[RecordedVerdict], state: State) -> list[tuple[Memory, list[RecordedVerdict]]]:
-    """Return the memories that may learn, with the prompts at which they were opened. Each prompt teaches once.
-
-    A prompt without a stored text or a session teaches nothing, nor a prompt with a masked secret.
-    """
+    """Return the memories that may learn, with the prompts that opened them; none with a masked secret, each teaches once."""
     prompts = {
         verdict.id: verdict
         for verdict in recorded
