@@ -217,8 +217,14 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
         if not pace.goes_on():
             break
         stamp = _compute_stamp(entry, pace)
-        if stamp is None or stamp == entry.stamp or not _may_repeat_unasked(entry):
+        if stamp in (None, entry.stamp):
             continue
+        here = find_project(entry.root) if entry.root else None
+        if here and is_linked_worktree(here):
+            continue  # It can be on any branch.
+        folder = entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)
+        if (entry.trusted or not entry.root) and find_project(folder):
+            continue  # The person has vouched for a repository's files as they were.
         try:
             with context.writing() as store:
                 report = repeat_import(entry, store, ImportOptions())
@@ -229,14 +235,6 @@ def repeat_in_background(home: Home, pace: Pace) -> str:
             reports.append(report)
         home_files.record_stamp(home, entry, stamp)
     return _sum_up(reports)
-
-
-def _may_repeat_unasked(entry: RecordedImport) -> bool:
-    here = find_project(entry.root) if entry.root else None
-    if here and is_linked_worktree(here):
-        return False  # It can be on any branch.
-    is_vouched = entry.trusted or not entry.root  # The person has vouched for a repository's files as they were.
-    return not (is_vouched and find_project(entry.path if os.path.isdir(entry.path) else os.path.dirname(entry.path)))
 
 
 def _compute_stamp(entry: RecordedImport, pace: Pace | None = None) -> str | None:

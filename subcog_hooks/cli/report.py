@@ -89,12 +89,19 @@ class Activity:
         self.cut_off = len(past_runs.read_cut_offs(home, now_ms()))
 
 
-def activity_record(activity: Activity) -> dict[str, object]:
-    """Return the activity as an object for scripts, its metrics by their names."""
+def _make_record(activity: Activity, contents: Inventory) -> dict[str, object]:
+    """Return the report as an object for scripts, its metrics by their names."""
     record: dict[str, object] = {}
     for family in FAMILIES:
-        records = {value: _metric_record(metric) for value, metric in activity.by_family[family.name].items()}
-        record[family.name] = records if family.label else records.get("", 0)
+        values: dict[str, object] = {}
+        for value, metric in activity.by_family[family.name].items():
+            if isinstance(metric, Counter):
+                values[value] = int(metric.value) if metric.value.is_integer() else metric.value
+            else:
+                buckets = {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets}
+                values[value] = {"count": metric.count, "sum": metric.sum, "buckets": buckets}
+        record[family.name] = values if family.label else values.get("", 0)
+    sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
     return {
         **record,
         "since": activity.since,
@@ -105,6 +112,15 @@ def activity_record(activity: Activity) -> dict[str, object]:
         "bad": activity.bad,
         "latency_ms": activity.latency_ms,
         "cut_off": activity.cut_off,
+        "memories": len(contents.memories),
+        "active": len(contents.live),
+        "handed_over_since": contents.use.since,
+        "projects": [group._asdict() for group in contents.by_project()],
+        "namespaces": [group._asdict() for group in contents.group_by(lambda memory: memory.namespace)],
+        "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
+        "never": [memory.id for memory in contents.live if memory.id not in sessions],
+        "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
+        "waiting": [memory.id for memory in contents.waiting],
     }
 
 
@@ -154,16 +170,6 @@ def _prometheus_number(value: float) -> str:
     return "+Inf" if value == float("inf") else f"{value:.0f}" if value.is_integer() else repr(value)
 
 
-def _metric_record(metric: Counter | Histogram) -> object:
-    if isinstance(metric, Counter):
-        return int(metric.value) if metric.value.is_integer() else metric.value
-    return {
-        "count": metric.count,
-        "sum": metric.sum,
-        "buckets": {_prometheus_number(bound): cumulative for bound, cumulative in metric.buckets},
-    }
-
-
 MAX_SECTION_LINES = 5  # memories or groups in each section of the terminal's report
 LINE_CHARACTERS = 55  # of a memory on the terminal, where an id stands before it
 
@@ -195,7 +201,7 @@ def report(
             return
         contents = doctor_memories.inventory_of(store)
     if as_json:
-        terminal.json({**activity_record(happened), **_report_record(contents)}, indent=1)
+        terminal.json(_make_record(happened, contents), indent=1)
     elif store is None and (html is not None or not happened.prompts):
         raise NoMemory("there are no memories", "`subcog remember` makes the first")
     if html is not None:
@@ -207,21 +213,6 @@ def report(
         if happened.cut_off:
             runs = pluralize(happened.cut_off, "run")
             terminal.say(f"{runs} cut off: this machine was busy; `subcog why list` shows when")
-
-
-def _report_record(contents: Inventory) -> dict[str, object]:
-    sessions = {memory.id: count for memory in contents.live if (count := contents.sessions_of(memory))}
-    return {
-        "memories": len(contents.memories),
-        "active": len(contents.live),
-        "handed_over_since": contents.use.since,
-        "projects": [group._asdict() for group in contents.by_project()],
-        "namespaces": [group._asdict() for group in contents.group_by(lambda memory: memory.namespace)],
-        "handed_over": dict(sorted(sessions.items(), key=lambda row: (-row[1], row[0]))),
-        "never": [memory.id for memory in contents.live if not contents.sessions_of(memory)],
-        "stale": [{"id": memory.id, "why": why} for why, memory in contents.stale()],
-        "waiting": [memory.id for memory in contents.waiting],
-    }
 
 
 def _figure_rows(contents: Inventory) -> list[tuple[str, str]]:

@@ -108,14 +108,6 @@ def confidence_of(answer: Answer, hit: Hit | None = None) -> str:
     return MEDIUM if strong or agreed > 1 else LOW
 
 
-def _confidence_text(answer: Answer, hit: Hit) -> Text:
-    from rich.text import Text
-
-    label = confidence_of(answer, hit)
-    relevance = f" {hit.relevance:.2f}" if _agrees(label, hit) else ""
-    return Text(f"{label.replace('_', ' ')}{relevance}", style=WEAK if label in (LOW, SPECULATIVE) else DIM)
-
-
 def _agrees(label: str, hit: Hit) -> bool:
     """Return whether a relevance supports a label, which may come from several strategies that agree."""
     return (hit.relevance >= STRONG_RELEVANCE) != (label in (LOW, SPECULATIVE))
@@ -204,7 +196,14 @@ def print_results(page: ResultPage, shape: str, *, is_explained: bool) -> None:
     elif shape == IDS:
         terminal.raw("".join(hit.memory.id + "\n" for hit in answer.hits))
     elif answer.hits and terminal.out.is_terminal and not is_explained:
-        confidence = [_confidence_text(answer, hit) for hit in answer.hits]
+        from rich.text import Text
+
+        confidence = []
+        for hit in answer.hits:
+            label = confidence_of(answer, hit)
+            relevance = f" {hit.relevance:.2f}" if _agrees(label, hit) else ""
+            style = WEAK if label in (LOW, SPECULATIVE) else DIM
+            confidence.append(Text(f"{label.replace('_', ' ')}{relevance}", style=style))
         terminal.out.print(memories_view([hit.memory for hit in answer.hits], PREVIEW, confidence))
     else:
         for number, hit in enumerate(answer.hits, page.offset + 1):

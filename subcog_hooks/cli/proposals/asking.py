@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from subcog_hooks.cli.amendment import similar_to
@@ -313,30 +314,24 @@ def _find_repeats(written: Sequence[WrittenProposal], store: Store | None) -> di
     stored = [memory for memory in store.all(_KNOWN) if is_from_session(memory)]
     repeats: dict[str, Memory] = {}
     for proposal in written:
-        near = [memory for memory in stored if memory.project in (None, proposal.owner)]
+        near = {memory.id: memory for memory in stored if memory.project in (None, proposal.owner)}
         quoted = (
             memory
-            for memory in near
+            for memory in near.values()
             if proposal.written.quote in memory.content
             or (memory.status == "deleted" and memory.source == proposal.source)  # the person has dropped the same row
         )
+        texts = [(memory.id, memory.content, memory.created_at) for memory in near.values()]
+        utterances = [
+            quoting.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)
+            for key, text, at_ms in (*texts, (proposal.id, proposal.text, proposal.turn.at_ms))
+        ]
+        groups = (group.utterances for group in quoting.find_repeated(utterances))
+        same = (near[group[0].key] for group in groups if group[-1].key == proposal.id)
         alike = (other.memory for other in similar_to(proposal.row(None, now_ms()).memory, store) if not other.difference)
-        if memory := next(quoted, None) or _same_in_meaning(proposal, near) or next(alike, None):
+        if memory := next(chain(quoted, same, alike), None):
             repeats[proposal.id] = memory
     return repeats
-
-
-def _same_in_meaning(proposal: WrittenProposal, memories: Sequence[Memory]) -> Memory | None:
-    """Return the stored memory that says the same as a proposal, of any author and audience."""
-    texts = [(memory.id, memory.content, memory.created_at) for memory in memories]
-    utterances = [
-        quoting.Utterance(key, text, session=key, audience="", at_ms=at_ms, certainty=0.0)
-        for key, text, at_ms in (*texts, (proposal.id, proposal.text, proposal.turn.at_ms))
-    ]
-    for group in quoting.find_repeated(utterances):
-        if group.utterances[-1].key == proposal.id:
-            return next(memory for memory in memories if memory.id == group.utterances[0].key)
-    return None
 
 
 def print_report(report: AskingReport, *, dry_run: bool) -> None:
