@@ -179,10 +179,6 @@ def _print_report(report: ImportReport, *, dry_run: bool) -> None:
     for folder, count in report.kept.items():
         stays = pluralize(count, "memory from it stays", "memories from it stay")
         terminal.say(f"{safe(folder)} is empty or cannot be read, so {stays}; delete it if it is empty for good")
-    _print_counts(report, dry_run=dry_run)
-
-
-def _print_counts(report: ImportReport, *, dry_run: bool) -> None:
     parts = (
         (True, f"{'would add' if dry_run else 'added'} {report.added}"),
         (report.set_aside, f"{report.set_aside} of them hidden by their own words"),
