@@ -42,7 +42,7 @@ def fold_words(text: str) -> list[str]:
 MIN_YEAR, MAX_YEAR = 1990, 2100  # A year before is no date of a note: 1970 is the zero of a clock.
 
 _ISO = re.compile(r"(?<![\d.])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[-/.]\d)")
-_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d{2})(\d{2})(\d{2})(?!\d)")
+_NAME_DATE = re.compile(r"((?:19|20)\d{2})([-/.]?)(\d{2})\2(\d{2})(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d./-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?!\d|[-/.]\d)")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|\.)?")
 _YEAR = re.compile(r"\d{4}")
@@ -78,9 +78,7 @@ def file_name_date_ms(name: str) -> int | None:
     >>> file_name_date_ms("20240601-carts"), file_name_date_ms("2024-06-01_carts"), file_name_date_ms("0012-carts")
     (1717200000000, 1717200000000, None)
     """
-    if match := _COMPACT.match(name):
-        return _day_ms(int(match[1]), int(match[2]), int(match[3]))
-    match = _ISO.match(name)
+    match = _NAME_DATE.match(name)
     return _day_ms(int(match[1]), int(match[3]), int(match[4])) if match else None
 
 
@@ -292,21 +290,17 @@ def _compose(title: str, status: Status, parts: Sequence[Part]) -> str:
             unclear = (text for text, own in parsed if not (own.kind and own.is_certain))
             others += [text for text in unclear if " ".join(text.split()) != status.rest]
         elif not _is_about(part, "date"):
-            (decided if is_deciding else others).extend(_labelled_text(part, status, is_root=part is parts[0]))
+            texts = [block.text for block in part.blocks]
+            if part is parts[0]:
+                texts = [rest for text in texts if (rest := _drop_labels(text, status))]
+            elif texts and part.heading:
+                has_list = texts[0].startswith((*_FENCES, "* "))
+                is_prose = texts[0][:1].isalnum() or (texts[0][:1] in "\"'*_([`" and not has_list)
+                texts[0] = f"{part.heading.rstrip(':')}:{' ' if is_prose else chr(10)}{texts[0]}"
+            (decided if is_deciding else others).extend(texts)
     if not decided:
         return "\n\n".join([*lead, *others])
     return "\n\n".join([*lead, *decided]) + (BACKGROUND + "\n\n".join(others) if others else "")
-
-
-def _labelled_text(part: Part, status: Status, *, is_root: bool) -> list[str]:
-    texts = [block.text for block in part.blocks]
-    if is_root:
-        texts = [rest for text in texts if (rest := _drop_labels(text, status))]
-    if not texts or is_root or not part.heading:
-        return texts
-    is_prose = texts[0][:1].isalnum() or (texts[0][:1] in "\"'*_([`" and not texts[0].startswith((*_FENCES, "* ")))
-    texts[0] = f"{part.heading.rstrip(':')}:{' ' if is_prose else chr(10)}{texts[0]}"
-    return texts
 
 
 def _drop_labels(text: str, status: Status) -> str:

@@ -81,6 +81,7 @@ class Episode:
     rows: tuple[str, ...]
     files: tuple[str, ...]
     failures: dict[str, str] = field(default_factory=dict)
+    transcript: int = 0
 
     @property
     def content(self) -> str:
@@ -229,6 +230,7 @@ def _describe_fix(call: MadeCall | None) -> str:
 
 NAMESPACE = "sessions"
 MAX_UNSTORED = 500  # episodes in one transaction
+_DETAILS = ("id", "transcript", "session", "client", "position", "rows")  # fields of an episode's details
 _MADE_FIELDS = ("content", "paths", "project")  # fields of a memory that a new reading may change
 
 
@@ -251,7 +253,7 @@ class SessionReader:
         self.report = ReadingReport()
         self._store = store
         self._folders = SessionFolders(left_out)
-        self._episodes: dict[str, tuple[int, Episode]] = {}  # not yet stored, by id, with the numbers of their transcripts
+        self._episodes: dict[str, Episode] = {}  # not yet stored, by id
         self._read: list[tuple[str, int, int, str]] = []  # transcripts whose episodes are among them
 
     def read(self, files: Sequence[TranscriptFile], progress: Callable[[int], None], pace: Pace = FULL_PACE) -> ReadingReport:
@@ -289,7 +291,8 @@ class SessionReader:
         client = transcript_files.client_of(file.path)
         number = self._store.transcript_number(file.path)
         for episode in cut_episodes(kept, client, self._folders.owner_of, self._relative):
-            self._episodes.setdefault(episode.id, (number, episode))  # a fork of a session repeats its turns
+            episode.transcript = number
+            self._episodes.setdefault(episode.id, episode)  # a fork of a session repeats its turns
             self.report.episodes += 1
             self.report.projects.add(episode.project)
         self.report.sessions += 1
@@ -309,9 +312,9 @@ class SessionReader:
         owners = {id_: detail.transcript for id_, detail in store.details_of(list(stored)).items()}
         purged = store.purged_sections(list(self._episodes))
         own = {
-            id_: (number, episode)
-            for id_, (number, episode) in self._episodes.items()
-            if id_ not in purged and owners.get(id_, number) == number
+            episode.id: episode
+            for episode in self._episodes.values()
+            if episode.id not in purged and owners.get(episode.id, episode.transcript) == episode.transcript
         }
         gone = [
             detail.id
@@ -322,14 +325,9 @@ class SessionReader:
         if gone:
             store.purge(gone)
             store.may_come_again(gone)
-        store.put_details(
-            [
-                EpisodeDetails(episode.id, number, episode.session, episode.client, episode.position, episode.rows)
-                for number, episode in own.values()
-            ],
-            [(key, id_, fix) for id_, (_, episode) in own.items() for key, fix in episode.failures.items()],
-        )
-        memories = {id_: _make_memory(episode) for id_, (_, episode) in own.items()}
+        details = [EpisodeDetails(*(getattr(episode, name) for name in _DETAILS)) for episode in own.values()]
+        store.put_details(details, [(key, id_, fix) for id_, episode in own.items() for key, fix in episode.failures.items()])
+        memories = {id_: _make_memory(episode) for id_, episode in own.items()}
         if new := [memory for id_, memory in memories.items() if id_ not in stored]:
             store.add(new)
         changed = [

@@ -166,8 +166,28 @@ class _Reader:
             self.damaged += bool(line.strip()) or not line
             return
         for row in transcript_rows.read_client_row(parsed):
-            if not row.get("isSidechain") and not self._is_second_copy(row):
-                self._read_parsed(row, offset, is_new=is_new)
+            if row.get("isSidechain") or self._is_second_copy(row):
+                continue
+            self._folder = text_field(row, "cwd") or self._folder
+            self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
+            self._note_exclusion(row)
+            if transcript_rows.is_marked_off(row):
+                self._answered = None  # nor is the answer to a turn before
+            typed = transcript_rows.typed_texts(row)
+            words = [(kind, text) for kind, text in typed if kind != ANSWER or self._may_hold_answer(row)]
+            self._assign_stretch(row, begins=bool(words) and words[0][0] != ANSWER)
+            if rewound := text_field(row, transcript_rows.REWOUND_TO):
+                self._turns = list(takewhile(lambda noted: noted[1].uuid != rewound, self._turns))
+            for kind, text in words:
+                turn = self._answered = self._build_turn(row, kind, text, offset)
+                if is_new:
+                    turns = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
+                    position = len(turns)
+                    if message := row.get(transcript_rows.MESSAGE_ID):  # another row of the same message
+                        position = next((number for number, (_, noted) in enumerate(turns) if noted.uuid == message), position)
+                    turns[position : position + 1] = [(self._last, turn)]
+                    self._characters += len(text)
+            self._note_context(row, words)
 
     def _is_second_copy(self, row: Row) -> bool:
         """Return whether a row is the prompt before it as another kind of row, before the agent has answered."""
@@ -178,28 +198,6 @@ class _Reader:
         is_copy = kind != self._single_copy[0] and words == self._single_copy[1] and bool(words)
         self._single_copy = ("", "") if is_copy else (kind, words)
         return is_copy
-
-    def _read_parsed(self, row: Row, offset: int, *, is_new: bool) -> None:
-        self._folder = text_field(row, "cwd") or self._folder
-        self._says_who_typed = self._says_who_typed or transcript_rows.notes_author(row)
-        self._note_exclusion(row)
-        if transcript_rows.is_marked_off(row):
-            self._answered = None  # nor is the answer to a turn before
-        typed = transcript_rows.typed_texts(row)
-        words = [(kind, text) for kind, text in typed if kind != ANSWER or self._may_hold_answer(row)]
-        self._assign_stretch(row, begins=bool(words) and words[0][0] != ANSWER)
-        if rewound := text_field(row, transcript_rows.REWOUND_TO):
-            self._turns = list(takewhile(lambda noted: noted[1].uuid != rewound, self._turns))
-        for kind, text in words:
-            turn = self._answered = self._build_turn(row, kind, text, offset)
-            if is_new:
-                turns = self._noted_as_queued if row.get("type") == "queue-operation" else self._turns
-                position = len(turns)
-                if message := row.get(transcript_rows.MESSAGE_ID):  # another row of the same message
-                    position = next((number for number, (_, noted) in enumerate(turns) if noted.uuid == message), position)
-                turns[position : position + 1] = [(self._last, turn)]
-                self._characters += len(text)
-        self._note_context(row, words)
 
     def final_turns(self) -> list[TypedTurn]:
         """Return the turns that were not rewound, each once, without excluded sessions."""

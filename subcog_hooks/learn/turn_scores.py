@@ -274,12 +274,6 @@ def judge_turn(turn: TypedTurn, fit: Fit = PACKAGED_FIT) -> JudgedTurn | None:
         return None
     sure = [fit.certainty(sentence) for sentence in sentences]
     best = max(range(len(sure)), key=sure.__getitem__)
-    certainty, corrects = fit.certainties_of_turn(sentences)
-    is_correction = corrects >= fit.correction_bar
-    return JudgedTurn(certainty, _choose_text(sentences, sure, best), sentences[best].signs, corrects=is_correction)
-
-
-def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int) -> str:
     chosen = {best}
     if best and sentences[best].text.lower().startswith(REFERRING_WORDS):
         chosen.add(best - 1)
@@ -289,7 +283,9 @@ def _choose_text(sentences: Sequence[Sentence], sure: Sequence[float], best: int
             chosen.add(index)
             size += len(sentences[index].text) + 1
     texts = [sentences[index].text for index in sorted(chosen)]
-    return " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
+    text = " ".join(texts if len(texts) > 1 else map(strip_bullet, texts))[:MAX_PROPOSAL].strip()
+    certainty, corrects = fit.certainties_of_turn(sentences)
+    return JudgedTurn(certainty, text, sentences[best].signs, corrects=corrects >= fit.correction_bar)
 
 
 TURN_KINDS = ("correction", "preference", "decision", "fact", "procedure", "pitfall")
