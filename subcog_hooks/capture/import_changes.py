@@ -323,12 +323,10 @@ def _find_same(memory: Memory, texts: set[str], written: Mapping[str, list[Memor
 
 
 def _texts_of_copies(content: str) -> set[str]:
-    """Return the texts of copies of a section: with and without the sign of a heading, and of other tools' rule files.
+    """Return the texts of copies of a section, also in other tools' rule files.
 
     >>> "CLAUDE > Build\\n\\nRun make." in _texts_of_copies("AGENTS > Build\\n\\nRun make.")
     True
     """
-    text = content.removeprefix("# ")
-    title, below = re.split(r"(?= > |\n|\Z)", text, maxsplit=1)
-    titles = _RULE_TITLES if title in _RULE_TITLES else (title,)
-    return {mark + other + below for other in titles for mark in ("", "# ")}
+    title, below = re.split(r"(?= > |\n|\Z)", content, maxsplit=1)
+    return {other + below for other in (_RULE_TITLES if title in _RULE_TITLES else (title,))}

@@ -20,7 +20,6 @@ from subcog_hooks.capture.import_changes import (
 from subcog_hooks.capture.jsonl import safe_id
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
 from subcog_hooks.capture.repository_files import (
-    UTF16_MARKS,
     ask_description,
     find_holder,
     limit_to_repository,
@@ -38,7 +37,7 @@ from subcog_hooks.capture.sections import (
     section_id,
 )
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
-from subcog_hooks.core.files import leads_out, read_regular
+from subcog_hooks.core.files import leads_out
 from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
@@ -97,9 +96,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
     names = options.names if options.is_repositorys else ()
     source = sys.stdin.fileno() if path == "-" else path
     try:
-        is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
-        encoding, errors = ("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape")
-        with open(source, encoding=encoding, errors=errors, newline="\n", closefd=path != "-") as file:
+        with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
             for number, line in enumerate(_read_whole_lines(file), 1):
                 if not line.strip():
                     continue

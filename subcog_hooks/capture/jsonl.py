@@ -1,10 +1,9 @@
 """Memories as JSON lines, parsed and dumped; and the redaction of every memory on its way into the store."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,10 +29,6 @@ from subcog_hooks.store.memory import (
 )
 from subcog_hooks.store.memory_checks import check_memory, distinct_questions
 from subcog_hooks.store.project import resolve_identity
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Removed = tuple[tuple[str, int], ...]
 

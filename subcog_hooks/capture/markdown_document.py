@@ -4,11 +4,10 @@ A record is known by its folder, name or headings. Its words are those of the us
 adr-tools, structurizr, Y-statements), in English, French, German and Spanish, as are its dates: `2024-06-20`, `20 juin 2024`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,10 +16,6 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.markdown import MAX_HEADING, Block, Part, Section
 from subcog_hooks.core.files import read_words
 from subcog_hooks.store.memory import BACKGROUND, DEFAULT_NAMESPACE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 WORDS = read_words(__file__, "record_words.tsv")
 MONTHS = {word: number for number in range(1, 13) for word in WORDS[f"month {number}"]}

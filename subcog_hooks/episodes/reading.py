@@ -4,10 +4,9 @@ An episode is a typed turn: the request, the agent's findings, failures and file
 part of the episode before it. Nothing is stored before secrets and private spans are masked.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ from subcog_hooks.episodes.episode_store import FORGOTTEN, EpisodeDetails, Episo
 from subcog_hooks.learn import transcript, transcript_files
 from subcog_hooks.learn.learning import find_start
 from subcog_hooks.learn.transcript_files import SessionFolders, TranscriptFile
+from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.learned import ReadPosition
@@ -27,12 +27,6 @@ from subcog_hooks.text.pasted import find_failures
 from subcog_hooks.text.sanitise import one_line
 from subcog_hooks.text.simple_commands import find_commands, program_name
 from subcog_hooks.text.typed_prompt import prepare_prompt, split_sentences
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from subcog_hooks.learn.turn_scores import MadeCall, TypedTurn
 
 MAX_ASKED, MAX_OUTCOME = 300, 700  # characters
 MAX_FAILURES = 6

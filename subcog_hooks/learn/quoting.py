@@ -5,9 +5,8 @@ in several sessions is stronger evidence than words: one unsure turn says little
 to ask the person. Turns with different values are never the same: the newest value of a subject stands for all. Pure.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -26,10 +25,6 @@ from subcog_hooks.store.memory import MAX_QUESTION
 from subcog_hooks.text import STOP
 from subcog_hooks.text.analysis import Analysers
 from subcog_hooks.text.typed_prompt import prepare_prompt
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MAX_SENT = 40_000  # characters of a call: its turns with the agent's words
 MAX_CALLS = 2  # of a session; a longer session is asked about by its most promising turns
@@ -281,8 +276,6 @@ class RepeatedMeaning:
     remembering; sessions: the number that said the newest value; since: when the first of them did, milliseconds since the
     epoch; is_repeated: several sessions spoke of the subject; is_changed: its value was another one before.
     """
-
-    __slots__ = ("certainty", "is_changed", "is_repeated", "sessions", "since", "utterances")
 
     def __init__(self, utterances: Sequence[Utterance]) -> None:
         newest = max(reversed(utterances), key=lambda utterance: utterance.at_ms)

@@ -7,12 +7,11 @@ only the rows between the last one and the root count. A prompt without a parent
 in the file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 from collections import deque
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import BinaryIO, NamedTuple
 
@@ -25,12 +24,7 @@ from subcog_hooks.learn.turn_scores import ANSWER, CALL_FAILED, CALL_REFUSED, QU
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.text.typed_prompt import ends_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 MAX_ROW = 16 * 1024 * 1024  # bytes of a row; the largest hold a picture
-MAX_KNOWN_ROWS = 300_000  # rows whose parents are in memory: 40 MB
 MAX_TURNS, MAX_CHARACTERS = 2_000, 10_000_000  # limits of one reading; the next one continues
 LOOK_BACK = 256 * 1024  # bytes before the start, for the context of the first new turn
 MAX_BEGINNING = 4 * 1024 * 1024  # bytes; a session's first prompt lies within them
@@ -65,7 +59,7 @@ def read_turns_at(path: str, row_offset: int, look_back: int = LOOK_BACK) -> lis
     return _read_from(path, max(0, row_offset - look_back), row_offset, FULL_PACE, reads_on=False).final_turns()
 
 
-def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool = True, with_work: bool = False) -> _Reader:
+def _read_from(path: str, begin: int, start: int, pace: Pace, *, reads_on: bool = True, with_work: bool = False) -> "_Reader":
     """Read a transcript from `begin` on, in bytes. start: offset of the new rows; reads_on: the row there is not the last."""
     reader = _Reader(path, is_whole=not begin or not reads_on, with_work=with_work)
     with open_session(path) as file:
@@ -232,8 +226,6 @@ class _Reader:
             self._stretch_before.append(stretch)
             stretch = len(self._stretch_before) - 1
         self._stretch_of[hash(identifier)] = max(stretch, 0)
-        if len(self._stretch_of) > MAX_KNOWN_ROWS:
-            del self._stretch_of[next(iter(self._stretch_of))]
         if not row.get("isMeta") or begins:
             self._last = max(stretch, 0)
 

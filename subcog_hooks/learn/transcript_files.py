@@ -130,8 +130,6 @@ def compute_digest(path: str, end: int) -> str:
 class SessionFolders:
     """The folders of sessions, and their projects."""
 
-    __slots__ = ("_ends", "_found", "_is_left_out", "_left_out")
-
     def __init__(self, left_out: Sequence[str]) -> None:
         named = [project.resolve_identity(os.path.expanduser(name)) for name in left_out]
         self._left_out = {*named, *(os.path.realpath(name) for name in named if os.path.isabs(name))}

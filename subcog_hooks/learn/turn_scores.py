@@ -216,8 +216,6 @@ def calibrate(logit: float, slope: float, shift: float) -> float:
 class Fit:
     """The fitted models. bar: the certainty that proposes a turn; correction_bar: the certainty of a correction that does."""
 
-    __slots__ = ("_of_correction", "_of_sentence", "_of_turn", "_weights", "bar", "correction_bar")
-
     def __init__(self, by_sign: Weights, lines: Sequence[tuple[float, ...]], bars: tuple[float, ...]) -> None:
         """Collect the models. by_sign: weights ordered SENTENCE to CORRECTION_MEAN; lines: of sentence, turn, correction."""
         self._weights = by_sign

@@ -17,7 +17,6 @@ import apsw
 from subcog_hooks.capture.markdown_document import parse_date_ms
 from subcog_hooks.capture.sources.source_reading import SourceReading, valid_tags
 from subcog_hooks.core.errors import UsageError
-from subcog_hooks.store.memory import hash_content
 
 MIN_TIME_MS, MAX_TIME_MS = 8e11, 4e12  # milliseconds since the epoch: the years 1995 and 2096
 WAIT_MS = 2_000  # wait for the program that writes the file
@@ -164,12 +163,6 @@ def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
         f"{path} is damaged {location}, or is no SQLite database: {' '.join(str(error).split())[:MAX_SQLITE_MESSAGE]}",
         "restore it from a backup, or import a copy mended by `sqlite3 FILE .recover`",
     )
-
-
-def row_name(row: Mapping[str, object]) -> str:
-    """Return the id of a row, else the hash of its values."""
-    identifier = row.get("id")
-    return str(identifier) if identifier is not None else hash_content(repr(sorted(row.items())))[:12]
 
 
 def text_value(row: Mapping[str, object], column: str) -> str:

@@ -4,8 +4,6 @@ The notes' layouts are those of `codex-rs/memories/write` of openai/codex, and `
 basicmachines-co/basic-memory 0.18.0.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -24,7 +22,6 @@ from subcog_hooks.capture.sources.foreign_database import (
     list_value,
     milliseconds_value,
     open_database,
-    row_name,
     tags_value,
     text_value,
 )
@@ -44,10 +41,7 @@ from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out, read_regular, read_rows
 from subcog_hooks.store import project
 from subcog_hooks.store.memory import AGENT, PENDING, hash_content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subcog_hooks.store.project import Project
+from subcog_hooks.store.project import Project
 
 CLAUDE_MEM, MCP_MEMORY, MEMPALACE, UPSTREAM = "claude-mem", "mcp-memory-service", "mempalace", "subcog"
 
@@ -168,7 +162,7 @@ def _convert_observation(row: Row) -> Note | str:
         return f"is about {name or 'no project'}: import it there"
     is_persons = row.text("memory_session_id").startswith(MANUAL_SESSION) or item_kind == "manual"
     fields = _fields_of(kind, BY_PERSON if is_persons else BY_MACHINE)
-    return Note(kind or "note", f"{row.table}/{row_name(row.values)}", observation_text(row.values), fields, row.here.identity)
+    return Note(kind or "note", f"{row.table}/{row.values.get('id')}", observation_text(row.values), fields, row.here.identity)
 
 
 def observation_text(values: Mapping[str, object]) -> str:
