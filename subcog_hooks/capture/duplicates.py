@@ -74,8 +74,8 @@ class _FrameWord(NamedTuple):
 class _Choice(NamedTuple):
     """A value that a note chooses or denies, such as Kafka in "use NATS, not Kafka".
 
-    relation: to its clause; context: the stems of its clause without the value and its alternatives; size: the number of such
-    stems in the whole note.
+    relation: to its clause; context: the stems of its clause without the value and its alternatives; size: their number in the
+    note.
     """
 
     words: Sequence[_FrameWord]

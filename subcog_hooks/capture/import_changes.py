@@ -96,10 +96,8 @@ class ImportOptions:
     project, root: the owner of Markdown files, and the folder from which they are named; names: all names of that project.
     lacks_files: files may be missing at `root` without being gone; other_roots: its other worktrees and clones. trusted:
     `--trust user`. is_repositorys: the project's repository holds the files, so they give texts about it alone. keeps_users:
-    memories that the user wrote or vouched for stay as they are. waits: an agent imports unasked, so new and changed memories
-    wait for the person. loaded: the real paths of Markdown files that the client loads by itself, which are no sections of this
-    import. first_commit_ms: returns the time of a file's first commit by its name from the root, in milliseconds since the
-    epoch, UNDATED for none.
+    memories that the user wrote or vouched for stay. waits: an agent imports unasked, so changes wait. loaded: the real paths
+    of files that the client loads by itself. first_commit_ms: the time of a file's first commit by its name from the root.
     """
 
     project: str | None = None

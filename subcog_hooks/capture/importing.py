@@ -8,34 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TextIO
 
-from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.import_changes import (
-    HIDDEN_STATUSES,
-    ImportOptions,
-    ImportReport,
-    is_untouched,
-    plan_changes,
-    section_file,
-)
-from subcog_hooks.capture.jsonl import safe_id
+from subcog_hooks.capture import import_changes, jsonl, repository_files, sections
+from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, is_untouched, section_file
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
-from subcog_hooks.capture.repository_files import (
-    ask_description,
-    find_holder,
-    limit_to_repository,
-    narrow_globs,
-    read_rule_cues,
-    read_text_file,
-)
-from subcog_hooks.capture.sections import (
-    LIVE,
-    MARKDOWN_SUFFIXES,
-    RULE_SUFFIX,
-    find_absence,
-    find_sections,
-    keep_section_ids,
-    section_id,
-)
+from subcog_hooks.capture.repository_files import find_holder, limit_to_repository, narrow_globs, read_rule_cues
+from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, RULE_SUFFIX, find_sections
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
 from subcog_hooks.core.files import leads_out
 from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
@@ -106,7 +83,7 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
                         raise InvalidMemory(f"the line has more than {MAX_LINE_LENGTH:,} characters", "split it")
                     line.encode("utf-8")
                     row = jsonl.parse(line, ids.new, time_ms, trusted=options.trusted, repository_names=names)
-                    if (safe := safe_id(row.memory.id)) != row.memory.id:
+                    if (safe := jsonl.safe_id(row.memory.id)) != row.memory.id:
                         row.memory = row.memory.with_changes(id=safe)
                         report.removed["id"] += 1
                     yield location, row
@@ -154,7 +131,7 @@ def _read_sections(file: str, options: ImportOptions, report: ImportReport) -> I
     if os.path.realpath(file) in options.loaded:
         report.files.add(name)
         return
-    file_read = read_text_file(file)
+    file_read = repository_files.read_text_file(file)
     if isinstance(file_read, str):
         report.refuse(name, file_read)
         return
@@ -179,18 +156,18 @@ def section_rows(text: str, file_name: str, options: ImportOptions) -> Iterator[
         if date_ms is None:
             date_ms = document_ms = options.first_commit_ms(file_name)
         memory = Memory(
-            id=section_id(group, counts[group]),
+            id=sections.section_id(group, counts[group]),
             content=section.content,
             namespace=document.namespace,
             scope="project" if project else "user",
             project=project,
             tags=document.tags,
             keywords=() if number else document.aliases,
-            questions=() if number else ask_description(document.description),
+            questions=() if number else repository_files.ask_description(document.description),
             paths=tuple(narrow_globs(paths)),
             standing=standing,
             source=f"{file_name}:{section.line}",
-            status=HIDDEN_STATUSES.get(document.status.kind, "active"),
+            status=import_changes.HIDDEN_STATUSES.get(document.status.kind, "active"),
             trust=USER if options.trusted else FILE,
             created_at=date_ms,
             updated_at=date_ms,
@@ -212,7 +189,7 @@ def import_path(path: str, store: Store | None, options: ImportOptions, progress
     StoreError.
     """
     is_markdown = os.path.isdir(path) or path.lower().endswith(MARKDOWN_SUFFIXES)
-    report = find_absence(store, path, options) if store and is_markdown else ImportReport()
+    report = sections.find_absence(store, path, options) if store and is_markdown else ImportReport()
     rows: Iterable[tuple[str, jsonl.Row]] = read_rows(path, options, report)
     if is_markdown:
         rows = list(rows)  # All files are read before sections are looked for in other files.
@@ -231,7 +208,7 @@ def import_reading(
     report: the memories that the source has lost, and its Markdown files. Raises StoreError.
     """
     if store:
-        rows = keep_section_ids(rows, store, may_return=options.may_return)
+        rows = sections.keep_section_ids(rows, store, may_return=options.may_return)
     present_ids: set[str] = set()
     copies: list[tuple[str, jsonl.Row]] = []
     rows_left = iter(rows)
@@ -269,7 +246,7 @@ def _write_chunk(
     """Write one chunk, once more where another process writes, and return its copies of other memories. Raises StoreBusy."""
     for _ in range(MAX_CHUNK_ATTEMPTS):
         since = store.revision() if store else 0
-        plan = plan_changes(chunk, store, options)
+        plan = import_changes.plan_changes(chunk, store, options)
         if not store or options.dry_run:
             break
         if store.write_unless_changed(since, new=[*plan.new.values()], changed=[*plan.changed.values()]):
@@ -278,6 +255,6 @@ def _write_chunk(
         raise StoreBusy("another process changes the same memories", "import again: the batches before are stored")
     if store and plan.forgotten_ids:
         stored = store.by_ids(plan.forgotten_ids).values()
-        _archive_untouched([memory for memory in stored if memory.status in LIVE], store, options, report)
+        _archive_untouched([memory for memory in stored if memory.status in sections.LIVE], store, options, report)
     report.include(plan)
     return plan.copies

@@ -1,8 +1,7 @@
 """sessions.db: past sessions' episodes, kept as the notes' store keeps notes, so that its index, vectors and recall serve them.
 
-Further tables have the session, the rows of the transcript and the errors of each episode. The file may be deleted at any time:
-the next reading makes it again from the transcripts that are still there. An episode is shown as a line of a list, or with its
-neighbours in a frame: all of it is an agent's word, one line a text, without secrets and without tags of the harness.
+The file may be deleted at any time: the next reading makes it again from the transcripts. An episode is shown as a line of a
+list, or with its neighbours in a frame, as an agent's word, without secrets and without tags of the harness.
 """
 
 from __future__ import annotations

@@ -59,9 +59,8 @@ _WITH_TASKS = frozenset(  # programs that do different things by their first wor
 class Episode:
     """An episode: the request of a typed turn, its outcome and its failures.
 
-    rows: ids of the typed rows and of the agent's last text, the first typed row first; project: identity of its project, or
-    the folder; at_ms: milliseconds since the epoch; position: the number of episodes before it in its session; failures: by
-    normalised error line the last action before it was gone, "" where it never was.
+    rows: ids of the typed rows and of the agent's last text; project: its identity, or the folder; at_ms: since the epoch;
+    position: in its session; failures: by normalised error line the last action before it was gone, "" where it never was.
     """
 
     id: str

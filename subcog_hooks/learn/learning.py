@@ -1,27 +1,16 @@
 """Learning from sessions: new transcripts become memories that wait for the person.
 
-A transcript is one step: its proposals are stored before it is noted as read. After a kill it is read again. Nothing is stored
-twice, since ids follow from a turn's text and time.
-
-Then the turns of sessions are compared: a meaning that several sessions repeat is proposed, however unsure each turn is. One
-proposal stands for all turns with its meaning, and replaces waiting ones with an older value. Nothing that decides is changed
-before the comparison ends, so a run after a kill has the same result.
+The proposals of a transcript are stored before it is noted as read, under ids from a turn's text and time. Then a meaning that
+several sessions repeat is proposed. Nothing that decides is changed before that ends, so a run after a kill has the same
+result.
 """
 
 from collections.abc import Callable, Sequence
 
 from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.core.errors import SubcogError
-from subcog_hooks.learn import quoting, transcript, transcript_files
-from subcog_hooks.learn.proposals import (
-    LearningOptions,
-    LearningReport,
-    LearningRun,
-    Proposal,
-    is_from_session,
-    is_outdated,
-    session_id,
-)
+from subcog_hooks.learn import proposals, quoting, transcript, transcript_files
+from subcog_hooks.learn.proposals import LearningOptions, LearningReport, LearningRun, Proposal, session_id
 from subcog_hooks.learn.quoting import Utterance
 from subcog_hooks.learn.transcript_files import TranscriptFile, database_of, name_session
 from subcog_hooks.learn.turn_scores import ACCEPTED, ANSWER, ANSWER_BAR, PACKAGED_FIT, REPEATED_BAR, TypedTurn
@@ -220,11 +209,11 @@ def propose_repeated(run: LearningRun, pace: Pace) -> list[learned.HeardTurn]:
 def _session_memories(store: Store) -> dict[str, Memory]:
     """Return the memories from sessions, in the order in which they replace others; superseded ones with a successor count."""
     every = store.all((PENDING, SUPERSEDED, "active", "deleted"))
-    memories = {memory.id: memory for memory in every if is_from_session(memory)}
+    memories = {memory.id: memory for memory in every if proposals.is_from_session(memory)}
     current = [
         memory
         for memory in memories.values()
-        if memory.status != SUPERSEDED or (memory.superseded_by in memories and not is_outdated(memory, store))
+        if memory.status != SUPERSEDED or (memory.superseded_by in memories and not proposals.is_outdated(memory, store))
     ]
     current.sort(key=lambda memory: (_READING_ORDER.get(memory.status, len(_READING_ORDER)), memory.created_at, memory.id))
     return {memory.id: memory for memory in current}

@@ -43,12 +43,10 @@ DAY_MS = 86_400_000
 
 @dataclass(slots=True, kw_only=True)
 class Proposal:
-    """A turn that may be worth remembering.
+    """A turn that may be worth remembering. id: of its memory, the same for a fork of the session.
 
-    id: of its memory; it follows from the turn's time and text, so a fork of the session has the same one. turn: shortened,
-    since thousands are in memory. text: what is proposed. owner: its project's identity, None outside of any. corrects: it
-    corrects the agent. removed: secrets and private spans of the turn. sessions: the number of sessions that said it. since:
-    the first time, milliseconds since the epoch.
+    turn: shortened, since thousands are in memory. owner: its project's identity, None outside of any. removed: secrets and
+    private spans of the turn. sessions, since: the number that said it, and the first time in milliseconds since the epoch.
     """
 
     id: str
@@ -124,9 +122,8 @@ class Proposal:
 class WrittenProposal(Proposal):
     """A proposal in a model's words that quotes the turn, or the agent's last words to it.
 
-    by: the model's provider; certainty: its score among the model's proposals; stated: the certainty that the model gave.
-    cautions: the reasons for which it waits for the person. is_active: it is not to wait. typed: the typed turns of its
-    session, in lower case.
+    by: the model's provider; certainty: its score among the model's proposals; stated: the model's own certainty; cautions: the
+    reasons to wait for the person; typed: the typed turns of its session, in lower case.
     """
 
     shown: ShownTurn

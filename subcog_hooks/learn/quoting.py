@@ -1,8 +1,7 @@
-"""A language model's proposals about a session: the question, the check against the session's words, and repetition.
+"""A language model's proposals about a session: the question, the check against the session's words, and repetition. Pure.
 
-A model writes its own sentences. So each must quote the session letter by letter; `caution` has the reasons to wait. Repetition
-in several sessions is stronger evidence than words: one unsure turn says little, the same turn in another session is a reason
-to ask the person. Turns with different values are never the same: the newest value of a subject stands for all. Pure.
+A model writes its own sentences, so each must quote the session letter by letter. A turn that another session repeats is
+stronger evidence than its words. The newest value of a subject stands for all turns about it.
 """
 
 from collections import Counter
@@ -96,10 +95,9 @@ class ShownTurn(NamedTuple):
 
 
 class QuotedMemory(NamedTuple):
-    """A model's proposal, with single spaces.
+    """A model's proposal. kind: "" for an unknown one; certainty: the model's, 0 to 1.
 
-    by: the author of its quote; kind: "" for an unknown one; certainty: the model's, 0 to 1; replaces: the id of a shown note,
-    "" for none.
+    by: the author of its quote; replaces: the id of a shown note, "" for none.
     """
 
     quote: str
@@ -270,11 +268,10 @@ class Utterance:
 
 
 class RepeatedMeaning:
-    """A subject that several sessions spoke of.
+    """A subject of several sessions. utterances: the first one has the newest value and stands for all.
 
-    utterances: the first one has the newest value and stands for all; certainty: the probability that any is worth
-    remembering; sessions: the number that said the newest value; since: when the first of them did, milliseconds since the
-    epoch; is_repeated: several sessions spoke of the subject; is_changed: its value was another one before.
+    certainty: the probability that any is worth remembering; sessions, since: the number that said the newest value, and when
+    the first did, in ms since the epoch; is_repeated: several sessions spoke of it; is_changed: it had another value before.
     """
 
     def __init__(self, utterances: Sequence[Utterance]) -> None:

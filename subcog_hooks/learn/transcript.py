@@ -1,10 +1,7 @@
 """Read a transcript row by row, in bounded memory, into the turns that the person typed.
 
-Rows of other clients are read as rows of Claude Code.
-
 A rewound prompt, after which the client continues from an earlier row, stays in the file. Rows form a tree by `parentUuid`;
-only the rows between the last one and the root count. A prompt without a parent rewinds its whole session, and no other session
-in the file.
+only the rows between the last one and the root count. A prompt without a parent rewinds its own session alone.
 """
 
 import json

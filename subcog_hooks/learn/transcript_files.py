@@ -15,13 +15,8 @@ from glob import iglob
 from itertools import islice
 from typing import BinaryIO
 
-from subcog_hooks.capture.sources.foreign_database import (
-    ForeignDatabase,
-    dict_value,
-    milliseconds_value,
-    open_database,
-    text_value,
-)
+from subcog_hooks.capture.sources import foreign_database
+from subcog_hooks.capture.sources.foreign_database import dict_value, milliseconds_value, text_value
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_settings
 from subcog_hooks.clients.description import list_clients
 from subcog_hooks.core.errors import UsageError
@@ -71,7 +66,7 @@ def _sessions_in(path: str, report_error: Callable[[OSError], None]) -> list[Tra
         file = transcript_at(path)
         return [file] if file else []
     try:
-        with open_database(path, SourceReading("opencode"), os.path.dirname(path)) as opened:
+        with foreign_database.open_database(path, SourceReading("opencode"), os.path.dirname(path)) as opened:
             sizes = opened.sum_lengths("part", "data", "session_id")
             rows = list(opened.select_rows("session", _SESSION_COLUMNS))
     except (OSError, UsageError) as error:
@@ -242,14 +237,14 @@ def _write_out(path: str, _version: tuple[tuple[int, int], ...]) -> bytes:
     """Write out a session. _version: changes with its database. Raises OSError."""
     database, identifier = os.path.split(path)
     try:
-        with open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
+        with foreign_database.open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
             rows = list(_read_session(opened, identifier))
     except UsageError as error:
         raise OSError(errno.EIO, str(error), database) from error
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def _read_session(opened: ForeignDatabase, identifier: str) -> Iterator[Row]:
+def _read_session(opened: foreign_database.ForeignDatabase, identifier: str) -> Iterator[Row]:
     session = next(opened.select_rows("session", _SESSION_COLUMNS, ("id", (identifier,))), {})
     undone = text_value(dict_value(session, "revert"), "messageID")
     selected = ("session_id", (identifier,))

@@ -1,7 +1,6 @@
 """Rows of other clients' sessions as rows of Claude Code's transcripts, so that one reader and one detector serve all.
 
-A row says by its own fields which client wrote it. Only typed text becomes a typed prompt: the clients' contexts, the texts of
-hooks and the prompts of agents do not. OpenCode's are rows of an SQLite file.
+Only typed text becomes a typed prompt: the clients' contexts, the texts of hooks and the prompts of agents do not.
 """
 
 import json

@@ -17,10 +17,9 @@ CALL_FAILED, CALL_REFUSED = "failed", "refused"  # outcomes of the tool call bef
 
 @dataclass(slots=True)
 class Before:
-    """The events between a turn and the turn before.
+    """The events between a turn and the turn before: the last tool call, "" for none, and its outcome.
 
-    tool, path, command: the last tool call and its arguments, "" for none; outcome: CALL_FAILED, CALL_REFUSED or ""; changed: a
-    call changed a file; asked: the agent's last words were a question.
+    outcome: CALL_FAILED, CALL_REFUSED or ""; changed: a call changed a file; asked: the agent's last words were a question.
     """
 
     tool: str = ""
@@ -54,12 +53,11 @@ class AgentWork:
 
 @dataclass(slots=True)
 class TypedTurn:
-    """A turn that the person typed.
+    """A turn that the person typed. Lone surrogates become U+FFFD.
 
-    kind: how it was entered; uuid: of its row, "" if rows have none; session: its id; at_ms: milliseconds since the epoch, 0
-    for unknown; folder: the session's; position: the number of turns before it; offset: of its row, bytes from the beginning.
-    reply: the agent's closing words before the next turn, without code; reply_uuid: of their row; work: the agent's answer, for
-    a reader that asks for it. Lone surrogates become U+FFFD.
+    uuid: of its row, "" if rows have none; at_ms: milliseconds since the epoch, 0 for unknown; position: the number of turns
+    before it; offset: of its row, bytes from the beginning; reply: the agent's closing words before the next turn, without
+    code; work: the agent's answer, for a reader that asks for it.
     """
 
     text: str
@@ -249,10 +247,9 @@ PACKAGED_FIT = Fit(WEIGHTS, CALIBRATIONS, _BARS)
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurn:
-    """The judgement on a turn.
+    """The judgement on a turn. certainty: that it is worth remembering; text: the proposed part.
 
-    certainty: that it is worth remembering; corrects: it is proposed as a probable correction of the agent; text: the proposed
-    part; signs: of its surest sentence.
+    corrects: it is proposed as a probable correction of the agent; signs: of its surest sentence.
     """
 
     certainty: float

@@ -32,8 +32,8 @@ def walk_folders(
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the folders of a project from its root ("") down, each with the names of its regular files and links.
 
-    Skipped are dependencies, build output, other repositories and worktrees, and hidden folders that are not in `hidden`. Links
-    are followed from these alone, inside of the project and to each folder once. reading: is told of too many folders.
+    Dependencies, build output, other repositories and hidden folders not in `hidden` are skipped. Links are followed from these
+    alone, inside of the project and to each folder once. reading: is told of too many folders.
     """
     folders_left = MAX_SEARCHED_FOLDERS
     followed: set[str] = set()
@@ -76,18 +76,15 @@ BY_MACHINE = {"trust": "tool", "status": PENDING}
 class SourceReading:
     """The rows of a source, with counts and remarks.
 
-    origin: prefix of its memories' origins; rows: each with its location; left_out: counts by reason; kinds: counts by the
-    source's own kinds; files: its Markdown files that are read as by `subcog import FILE`; folder, namespaces: the folder of
-    these files, and the namespaces of their memories; remarks: warnings for the person; missing: the message and the remedy
-    where nothing is there.
+    origin: prefix of its memories' origins; rows: each with its location; left_out, kinds: counts by reason, and by the
+    source's own kinds; files: its Markdown files that are read as by `subcog import FILE`, in `folder`, with memories in
+    `namespaces`; missing: the message and the remedy where nothing is there.
 
     If `is_whole`, a memory of an earlier import that is not among the rows is gone. That holds for locations with a prefix in
     `looked_in` (empty: all locations of the origin) and without one in `unread`.
 
-    repository: the identity of the repository that holds the files that are read, "" for the person's own. is_store: they are a
-    program's store. Its memories wait where a repository holds it.
-
-    store_ms: the time of the store's last change, which stands for an unknown time (0) of its memories.
+    repository: the identity of the repository that holds the files, "" for the person's own; is_store: they are a program's
+    store, whose memories then wait; store_ms: the time of its last change, for memories without a time.
     """
 
     name: str
@@ -179,10 +176,10 @@ class SourceReading:
 def read_source_text(
     path: str, reading: SourceReading, location: str | None = None, *, inside: str = "", of: str = "its folder"
 ) -> tuple[str, int] | None:
-    """Return the text of a file and the time of its last change (milliseconds since the epoch); None if it cannot be read.
+    """Return a file's text and the time of its last change (ms since the epoch); None, with the reason in `reading`.
 
-    The reason goes to `reading`. location: memories of this location then count as unread, not as gone; without it, none is
-    gone. inside: the folder that no link may lead out of, "" for any; of: names it.
+    location: its memories then count as unread, not as gone; without it, none is gone. inside: the folder that no link may lead
+    out of, "" for any; of: names it.
     """
     if inside and leads_out(path, inside):
         reading.left_out[f"is a link out of {of}"] += 1

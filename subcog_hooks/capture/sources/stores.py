@@ -16,27 +16,9 @@ from subcog_hooks.capture import markdown
 from subcog_hooks.capture.importing import find_markdown_files
 from subcog_hooks.capture.markdown_document import parse_date_ms, parse_status
 from subcog_hooks.capture.repository_files import narrow_globs
-from subcog_hooks.capture.sources.foreign_database import (
-    ForeignDatabase,
-    dict_value,
-    list_value,
-    milliseconds_value,
-    open_database,
-    tags_value,
-    text_value,
-)
-from subcog_hooks.capture.sources.source_reading import (
-    BY_AGENT,
-    BY_MACHINE,
-    BY_PERSON,
-    SourceReading,
-    data_folder,
-    owner_of,
-    project_of,
-    read_settings,
-    read_source_text,
-    valid_tags,
-)
+from subcog_hooks.capture.sources import foreign_database, source_reading
+from subcog_hooks.capture.sources.foreign_database import dict_value, list_value, milliseconds_value, tags_value, text_value
+from subcog_hooks.capture.sources.source_reading import BY_AGENT, BY_MACHINE, BY_PERSON, SourceReading, data_folder, valid_tags
 from subcog_hooks.core.errors import UsageError
 from subcog_hooks.core.files import leads_out, read_regular, read_rows
 from subcog_hooks.store import project
@@ -100,7 +82,7 @@ def default_path(name: str, environment: Mapping[str, str]) -> str:
     """Return the path of a store on this system: moved by a variable, or by the settings in the program's usual folder."""
     store = STORES[name]
     usual = store.usual(environment)
-    settings = read_settings(os.path.join(usual, store.mover[0])) if store.mover[0] else {}
+    settings = source_reading.read_settings(os.path.join(usual, store.mover[0])) if store.mover[0] else {}
     values = settings.get("env", settings)
     moved = text_value(values, store.mover[1]) if isinstance(values, Mapping) else ""
     named = [value for variable in _LAYOUT[name, "variables"].get("-", ()) if (value := environment.get(variable))]
@@ -120,13 +102,13 @@ def read_store(name: str, path: str, here: Project | None) -> SourceReading:
     file = find_file(name, path)
     tables, ended, times = (_LAYOUT[name, role] for role in ("table", "ended", "times"))
     more_columns = tuple(chain(*ended.values(), *times.values()))
-    with open_database(file, reading, STORES[name].usual({})) as database:
+    with foreign_database.open_database(file, reading, STORES[name].usual({})) as database:
         database.require_table(next(iter(tables)), "the other subcog" if name == UPSTREAM else name)
         texts: dict[object, str] = {}
         for table, (key, text) in _LAYOUT[name, "texts"].items():
             texts = {row.get(key): text_value(row, text) for row in database.select_rows(table, (key, text))}
         for table, columns in tables.items():
-            select = _select_drawers if name == MEMPALACE else ForeignDatabase.select_rows
+            select = _select_drawers if name == MEMPALACE else foreign_database.ForeignDatabase.select_rows
             for row in select(database, table, (*columns, *more_columns)):
                 reasons = (reason for reason, ends in ended.items() if any(row.get(column) for column in ends))
                 note = next(reasons, "") or STORES[name].convert(Row(row, table, texts, here))
@@ -228,7 +210,9 @@ def _convert_upstream(row: Row) -> Note | str:
 _MINED_ROOMS = ("decision", "preference")  # rooms of mined decisions and preferences; other mined drawers are pieces of files
 
 
-def _select_drawers(database: ForeignDatabase, table: str, keys: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
+def _select_drawers(
+    database: foreign_database.ForeignDatabase, table: str, keys: tuple[str, ...]
+) -> Iterator[Mapping[str, object]]:
     """Yield MemPalace's drawers: ChromaDB has an embedding for each piece, and a row for each key of an embedding."""
     ids = {row.get("id") for row in database.select_rows("collections", ("id",), ("name", ("mempalace_drawers",)))}
     rows = database.select_rows("segments", ("id", "collection"))
@@ -320,12 +304,12 @@ def read_handbook(folder: str) -> SourceReading:
     if leads_out(file, folder):
         raise UsageError(f"{file} is a link out of its folder", "name the folder that it leads to")
     reading.begin_store(file, codex_folder({}))
-    text_and_time = read_source_text(file, reading)
+    text_and_time = source_reading.read_source_text(file, reading)
     if text_and_time is None:
         raise UsageError(f"{file} {next(iter(reading.left_out))}", "look whether it is the file you mean")
     text, changed_ms = text_and_time
     for group, entry_folder, kind, namespace, entry_text in _parse_entries(text):
-        owner = reading.repository or owner_of(entry_folder)
+        owner = reading.repository or source_reading.owner_of(entry_folder)
         if entry_folder and owner is None:
             reading.left_out[f"is of a folder that is not here ({entry_folder})"] += 1
             continue
@@ -403,10 +387,10 @@ def read_basic_memory(environment: Mapping[str, str], only: str | None = None) -
             reading.remarks.append(f"{folder} is missing, empty or cannot be listed: memories from there stay")
             continue
         reading.begin_store(folder, _find_in_home(BASIC_MEMORY))
-        owner = project_of(folder)
+        owner = source_reading.project_of(folder)
         for file in find_markdown_files(folder):
             location = f"{name}/{os.path.relpath(file, folder)}".replace(os.sep, "/")
-            if text_and_time := read_source_text(file, reading, inside=folder):
+            if text_and_time := source_reading.read_source_text(file, reading, inside=folder):
                 _add_note(location, *text_and_time, owner, reading)
     return reading
 
