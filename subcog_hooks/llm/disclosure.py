@@ -10,17 +10,9 @@ from __future__ import annotations
 
 from itertools import chain, pairwise
 
-from subcog_hooks.core.files import read_words
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.redaction import masking
-from subcog_hooks.redaction.masking import (
-    MASK,
-    count_changes,
-    is_hexadecimal,
-    is_unlike_words,
-    looks_random,
-    mask_secrets,
-    mixes_cases_and_digits,
-)
+from subcog_hooks.redaction.masking import count_changes, is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,33 +31,17 @@ _LONGEST_NAME = 24  # characters of a name's continuation: `secret_key_base`, `P
 _LONGEST_GAP = 60  # characters between a name and its value: a type, say
 _LONGEST_VALUE = 80  # characters of a value
 
-_STATED, _PREFIXES, _OTHER_NAMES = read_words(__file__, "disclosure.tsv").values()
+# Keys of dictionaries, which are searched as fast as sets, and read faster.
+_WORDS_BY_KIND = (dict.fromkeys(words) for _, *words in read_rows(__file__, "disclosure.tsv"))
+_STATED, _PREFIXES, _OTHER_NAMES, _TELLTALES, _TOOLS, _TOOL_OPTIONS = _WORDS_BY_KIND
 
 _MIN_BEHIND = 8  # characters of a token behind its prefix: words and names may have the prefix, too
 # Prefixes of tokens and of names; the text behind them decides. They are grouped by a sign, because most texts have few signs.
-_OTHER_PREFIXES = masking.PREFIXES - _PREFIXES
+_OTHER_PREFIXES = masking.PREFIXES.difference(_PREFIXES)
 _OTHERS_BY_SIGN = [(sign, [prefix for prefix in _OTHER_PREFIXES if sign in prefix]) for sign in "_-."]
 _OTHERS_BY_SIGN.append(("", [*_OTHER_PREFIXES.difference(*(with_sign for _, with_sign in _OTHERS_BY_SIGN))]))
 _LONGEST_TOKEN = 60  # characters of a token
 _OF_TOKENS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./+=~")
-# Texts that stand only in a secret, or beside one; in lower case.
-_TELLTALES = (
-    *("putty-user-key-file", "private-lines", "hooks.slack.com/services/", "sq0atp-", "sq0csp-"),
-    *('"auth"', '"identitytoken"', '"registrytoken"', "identified by", "jdbc:oracle", "sqlplus ", " pass:", "mnemonic"),
-    *("app password", "specific password"),
-    *("seed phrase", "recovery phrase", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$pbkdf2", "$scrypt"),
-    *("| sudo -", "|sudo -", "chpasswd", "cryptsetup", "password-stdin", "passphrase-fd", "passwd --stdin"),
-    *("net use ", "net user", "requirepass", "masterauth", "/pass:", "/p:", "lftp -u", "storepass", "keypass", "ks-pass"),
-    *("xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
-)
-
-# Tools with a one-letter option for a password, and these options.
-_TOOLS = (
-    *("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli", "keydb-cli", "valkey-cli", "ldap"),
-    *("sqlcmd", "mongo", "smbclient", "rpcclient", "htpasswd", "helm registry", "az login", "oc login", "unzip", "7z", "zip -"),
-    *("bcp ", "psexec", "mosquitto", "ipmitool", "rar ", "openssl", "ssh-keygen"),
-)
-_TOOL_OPTIONS = (" -p", " -a ", " -w ", " -P", " -U", " -b", " -c", " -k ", " -N", " -hp")
 # Words beside which `redact` finds everyday secrets. Tools have a check of their own.
 _BESIDE = [word for kind, words in masking.SECRET_NOUNS.items() if kind != "tool" for word in words]
 _WHOLE_WORDS = [word for word in _BESIDE if word.isascii() and len(word) <= masking.MAX_WHOLE_WORD]
@@ -101,8 +77,8 @@ def disclosable_text(text: str) -> str | None:
     >>> disclosable_text("Why is password=hunter2 refused?"), disclosable_text("Why is the password refused?")
     (None, 'Why is the password refused?')
     """
-    masked = mask_secrets(text)
-    return None if may_hold_secret(masked.replace(MASK, " ")) else masked
+    masked = masking.mask_secrets(text)
+    return None if may_hold_secret(masked.replace(masking.MASK, " ")) else masked
 
 
 def may_hold_secret(text: str) -> bool:
@@ -201,22 +177,10 @@ def _has_other_telltale(text: str, lowered: str) -> bool:
     return (
         (any(tool in lowered for tool in _TOOLS) and any(option in text for option in _TOOL_OPTIONS))
         or ("machine " in lowered and " login " in lowered and " password " in lowered)
-        or ("@" in text and _has_login_with_host(text))
         or (lowered.count(":") >= _COLONS_OF_PGPASS and any(map(_is_line_of_pgpass, lowered.split())))
         or _has_other_assignment(text)
         or any("hook" in word.lower() and any(map(looks_random, word.split("/"))) for word in text.split())
     )
-
-
-def _has_login_with_host(text: str) -> bool:
-    if "://" in text and any(_has_odd_login(piece) for piece in text.split("://")[1:]):
-        return True
-    for word in text.split():
-        login, _, host = word.rpartition("@")
-        password = login.partition(":")[2]
-        if len(password) > 3 and any(map(str.isdigit, password)) and host[:1].isalnum():
-            return True
-    return False
 
 
 def _has_other_assignment(text: str) -> bool:
@@ -239,27 +203,32 @@ def _is_line_of_pgpass(word: str) -> bool:
     return len(fields) > _COLONS_OF_PGPASS and (fields[1].isdigit() or fields[1] == "*") and len(fields[4]) > 3
 
 
-def _has_odd_login(after_scheme: str) -> bool:
-    """Return whether a URL has an odd login: a password with signs that end the host elsewhere, or a token as user."""
-    login, sign, _ = (after_scheme.split() or [""])[0].rpartition("@")
-    user, colon, password = login.partition(":")
-    if not sign:
-        return False
-    return (bool(colon) and not password.partition("/")[0].isdigit() and not _is_variable(password)) or len(user) >= RANDOM_RUN
-
-
 def _has_login(text: str) -> bool:
-    """Return whether a text has a user with a password, in a URL or for curl; `mask` leaves only variables in URLs."""
-    for option in (" -u ", " -u", " --user ", " --user="):
+    """Return whether a text has a user with a password: for curl, in a URL, or before a host."""
+    for option in (" -u", " --user"):
         for piece in text.split(option)[1:]:
-            if ":" in piece[:_LONGEST_VALUE].lstrip("\"' ").partition(" ")[0]:
+            if ":" in piece[:_LONGEST_VALUE].lstrip("\"'= ").partition(" ")[0]:
                 return True
-    for piece in text.split("://")[1:]:
-        user, sign, _ = (piece[:_LONGEST_VALUE].split() or [""])[0].partition("/")[0].partition("@")
-        password = user.partition(":")[2]
-        if sign and password and not _is_variable(password):
+    if "@" not in text:
+        return False
+    for word in text.split():
+        login, _, host = word.rpartition("@")
+        password = login.partition(":")[2]
+        if len(password) > 3 and any(map(str.isdigit, password)) and host[:1].isalnum():
             return True
-    return False
+    return any(map(_begins_with_login, text.split("://")[1:]))
+
+
+def _begins_with_login(address: str) -> bool:
+    """Return whether a user with a password begins an address, or a token alone; `mask_secrets` leaves only variables in URLs.
+
+    A password may have signs that end the host elsewhere; behind a port they do not belong to a password.
+    """
+    login, sign, _ = (address.split(maxsplit=1) or [""])[0].rpartition("@")
+    user, colon, password = login.partition(":")
+    is_port = "/" in login and password.partition("/")[0].isdigit()
+    has_password = colon and not is_port and not _is_variable(password)
+    return bool(sign and (has_password or len(user) >= RANDOM_RUN))
 
 
 def _is_variable(password: str) -> bool:
