@@ -47,19 +47,9 @@ def check_memory(memory: Memory) -> Memory:
             raise InvalidMemory(f"{field} is outside of the years 1 to 9999", "give another date")
     if memory.superseded_by is not None:
         check_id(memory.superseded_by, "superseded_by")
-    for field in ("paths", "tags", "keywords", "triggers"):
-        _check_list(field, getattr(memory, field))
+    _check_lists_and_cues(memory)
     _check_questions(memory.questions)
-    _check_cues(memory)
     return memory
-
-
-def _check_list(field: str, values: tuple[str, ...]) -> None:
-    if len(values) > MAX_LIST:
-        raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
-    for value in values:
-        if not value.strip() or len(value) > MAX_ENTRY:
-            raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
 
 
 def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
@@ -75,7 +65,14 @@ def _check_questions(questions: tuple[AnsweredQuestion, ...]) -> None:
             raise InvalidMemory(f"a question is by {question.by!r}", "expected one of " + ", ".join(ORIGINS))
 
 
-def _check_cues(memory: Memory) -> None:
+def _check_lists_and_cues(memory: Memory) -> None:
+    for field in ("paths", "tags", "keywords", "triggers"):
+        values = getattr(memory, field)
+        if len(values) > MAX_LIST:
+            raise InvalidMemory(f"{field} has {len(values)} entries", f"at most {MAX_LIST} are kept")
+        for value in values:
+            if not value.strip() or len(value) > MAX_ENTRY:
+                raise InvalidMemory(f"{field} has the entry {value[:80]!r}", f"an entry has 1 to {MAX_ENTRY} characters")
     if not (memory.triggers or memory.paths or memory.when):
         return
     from subcog_hooks.cues import condition_syntax, globs, triggers  # Few memories have any.

@@ -206,12 +206,13 @@ def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
     rest = words[1:]
     if (program in _OPERATORS and not _DELETING.isdisjoint(rest[:4])) or (program == "find" and "-delete" in options):
         return (DELETE,)
-    if program == "git" and (actions_of_git := _actions_of_git(rest, options)) is not None:
-        return actions_of_git
-    for length in (4, 3, 2, 1):
-        actions = _COMMANDS.get(" ".join([program, *rest[: length - 1]]).lower()) if len(words) >= length else None
-        if actions is not None:
-            return actions
+    if program == "git" and rest and rest[0] in _NEW_BRANCH:
+        return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
+    if program == "git" and ("-l" in options or (rest[:1] == ["clean"] and "f" not in "".join(options))):
+        return ()  # It only reports.
+    commands = (" ".join((program, *rest[:length])).lower() for length in range(min(3, len(rest)), -1, -1))
+    if command := next(filter(_COMMANDS.__contains__, commands), ""):
+        return _COMMANDS[command]
     if (program, *rest[:1]) in _NAMED_RELEASES and rest[1:]:  # Without a name they only report.
         return (RELEASE,)
     if program == "uv" and rest[:1] == ["pip"]:
@@ -226,15 +227,6 @@ def _actions_of_command(words: Sequence[str]) -> Sequence[str]:
         targets = [piece for word in (program, *rest[:3]) for piece in word.replace(":", "-").replace(".", "-").split("-")]
         return [] if not _NO_TARGETS.isdisjoint(targets) else [_TARGETS[piece] for piece in targets if piece in _TARGETS][:1]
     return ()
-
-
-def _actions_of_git(rest: Sequence[str], options: Sequence[str]) -> Sequence[str] | None:
-    """Return the actions of a git command whose options decide, None for any other."""
-    if rest and rest[0] in _NEW_BRANCH:
-        return () if _NEW_BRANCH[rest[0]].isdisjoint(options) else (BRANCH,)
-    if "-l" in options or (rest[:1] == ["clean"] and not any("f" in option for option in options)):
-        return ()  # It only reports.
-    return None
 
 
 def _without_options(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -124,7 +124,15 @@ def fold(text: str) -> str:
 
     decomposed = unicodedata.normalize("NFKD", _close_apostrophes(text.replace("\u2019", "'").replace("\u02bc", "'")))
     bare = decomposed.translate(_MARKS)  # only the marks that NFKD splits off letters
-    return separate_scripts(unicodedata.normalize("NFC", bare))
+    text = unicodedata.normalize("NFC", bare)
+    if not any(map(is_unspaced, set(text))):
+        return text
+    pieces: list[str] = []
+    for before, c in pairwise(f" {text}"):
+        if before.isalnum() and c.isalnum() and is_unspaced(c) != is_unspaced(before):
+            pieces.append(" ")  # `Redis` in `キャッシュにはRedisを使う` is a word.
+        pieces.append(c)
+    return "".join(pieces)
 
 
 def spell_signs(text: str) -> str:
@@ -170,18 +178,6 @@ def _close_apostrophes(text: str) -> str:
             parts += [" "] if word.lower() in _ELIDED else []
         parts.append(piece[1:] if is_possessive else piece)
     return "".join(parts)
-
-
-def separate_scripts(text: str) -> str:
-    """Return `text` with blanks where a script without spaces meets another, as around `Redis` in `にはRedisを使う`."""
-    if not any(map(is_unspaced, set(text))):
-        return text
-    pieces: list[str] = []
-    for before, c in pairwise(f" {text}"):
-        if before.isalnum() and c.isalnum() and is_unspaced(c) != is_unspaced(before):
-            pieces.append(" ")
-        pieces.append(c)
-    return "".join(pieces)
 
 
 def spread_words(text: str) -> str:

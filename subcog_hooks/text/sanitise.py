@@ -72,12 +72,16 @@ def one_line(text: str) -> str:
     >>> one_line("a\\x1b[31m red\\u200b\\n\\tline ")
     'a red line'
     """
-    if not text.isascii():
-        return _one_line_of_unicode(text)
-    if "\x1b" in text:
+    if text.isascii():
+        line = " ".join((_without_escapes(text) if "\x1b" in text else text).split())
+        return line if line.isprintable() else " ".join(line.translate(_DROP_CONTROLS).split())
+    text = _whole_characters(text).replace(_BLANK, " ")
+    characters = set(text)
+    if not characters.isdisjoint(_ESCAPES):
         text = _without_escapes(text)
-    line = " ".join(text.split())
-    return line if line.isprintable() else " ".join(line.translate(_DROP_CONTROLS).split())
+    if unseen := _invisible_in(characters):
+        text = text.translate(dict.fromkeys(map(ord, unseen)))
+    return " ".join(text.split())
 
 
 def neutralise(text: str) -> str:
@@ -91,7 +95,16 @@ def neutralise(text: str) -> str:
     >>> neutralise("Vec<String>, a < b, <div>, List<User>")
     'Vec<String>, a < b, <div>, List<User>'
     """
-    return disarm(text) if _has_harness_tag(text) else text
+    if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
+        return text
+    folded = _fold_lookalikes(text) if "&" in text or not text.isascii() else text
+    if folded is None or "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
+        return disarm(text)
+    names = folded.lower().replace("_", "-")
+    if "&" not in names and not any(map(names.__contains__, _PARTS)):  # Most memories end here.
+        return text
+    parts = folded.split("<")
+    return disarm(text) if len(parts) > _MAX_MARKUP or any(map(_is_tag, parts, parts[1:])) else text
 
 
 def disarm(text: str) -> str:
@@ -126,20 +139,6 @@ def cut(text: str, units: int) -> str:
     if beginning:
         return beginning + _ELLIPSIS
     return _ELLIPSIS.strip() if units > 0 else ""
-
-
-def _one_line_of_unicode(text: str) -> str:
-    text = _whole_characters(text)
-    characters = set(text)
-    if not characters.isdisjoint(_ESCAPES):
-        text = _without_escapes(text)
-    if _BLANK in characters:
-        is_braille = any("\u2801" <= character <= "\u28ff" for character in characters)
-        text = text.replace(_BLANK, " " if is_braille else "")
-    unseen = _invisible_in(characters)
-    if unseen:
-        text = text.translate(dict.fromkeys(map(ord, unseen)))
-    return " ".join(text.split())
 
 
 def _whole_characters(text: str) -> str:
@@ -180,19 +179,6 @@ def _without_escapes(text: str) -> str:
             rest = tail.lstrip("!\"#$%&'()*+,-./")
             pieces.append(rest[1:] if "0" <= rest[:1] <= "~" else tail)
     return "".join(pieces)
-
-
-def _has_harness_tag(text: str) -> bool:
-    if "<" not in text and "&" not in text and (text.isascii() or set(text).isdisjoint(_LIKE_MARKUP)):
-        return False
-    folded = _fold_lookalikes(text) if "&" in text or not text.isascii() else text
-    if folded is None or "<|" in folded:  # Tags like <|im_start|> mark turns of a chat in training data.
-        return True
-    names = folded.lower().replace("_", "-")
-    if "&" not in names and not any(map(names.__contains__, _PARTS)):  # Most memories end here.
-        return False
-    parts = folded.split("<")
-    return len(parts) > _MAX_MARKUP or any(map(_is_tag, parts, parts[1:]))
 
 
 def _is_tag(before: str, after: str) -> bool:
