@@ -250,7 +250,8 @@ def _read_all(store: Store, statuses: tuple[str, ...], damage: list[StoreCorrupt
 def _prepare_memories(memories: Iterable[Memory], names: tuple[str, ...] | None, *, with_learned: bool) -> Iterator[Memory]:
     """Yield the memories of an export. names: of the one project whose live memories are exported, None for all memories."""
     for memory in memories:
-        questions = memory.questions if with_learned else memory_checks.without_learned(memory.questions)
+        # Questions learned from prompts without a person's approval stay here.
+        questions = [question for question in memory.questions if with_learned or not question.verdict]
         leaving = memory.with_changes(questions=memory_checks.without_records(questions))
         if names is None:
             yield leaving

@@ -92,8 +92,9 @@ def _write_json(path: str, value: Json) -> None:
 
 
 def _read_rows(path: str, kind: type[Row]) -> list[Row]:
+    rows = _read_json(path)
     try:
-        return [kind(*row) for row in _read_json(path)]
+        return [kind(*row) for row in rows] if isinstance(rows, list) and all(isinstance(row, list) for row in rows) else []
     except TypeError:
         return []
 

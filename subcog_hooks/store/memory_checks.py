@@ -112,11 +112,6 @@ def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQ
     return tuple(by_text.values())
 
 
-def without_learned(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions that may leave this machine: none learned from prompts without a person's approval."""
-    return tuple([question for question in questions if not question.verdict])
-
-
 def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
     """Return the questions without the verdicts whose records they depend on."""
     return tuple([AnsweredQuestion(question.text, question.by) for question in questions])

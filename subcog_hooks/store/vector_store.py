@@ -1,15 +1,13 @@
 """The vectors of one embedding space: an SQLite file beside the lexical index, searched with sqlite-vec's distance functions.
 
-A cache like the index: it may be behind, damaged or missing at any time, and lexical recall never depends on it. A search first
-scans the binary codes of the vectors (their signs). Their table is clustered by status and audience, so a search reads only its
-own projects. The int8 vectors of the nearest codes are then compared exactly. sqlite-vec's own virtual table is slower, because
-its metadata filter costs more than the scan. Measured with 100,000 rows: 1.8 ms against 32 ms for 3 audiences of 20, 12 ms
-against 11 ms for all.
+A cache like the index: it may be behind, damaged or missing at any time, and lexical recall never depends on it. A search
+scans the binary codes of the vectors (their signs), in a table clustered by status and audience, then compares the int8 vectors
+of the nearest codes exactly. The metadata filter of sqlite-vec's own virtual table costs more than the scan: with 100,000 rows
+32 ms against 1.8 for 3 audiences of 20, 11 ms against 12 for all.
 
-A long memory has rows for its passages behind the row of its whole text; they come, move and go together. Its cosine is the
-mean of the whole text's and the best passage's. That gains .01 to .02 nDCG@10 on development data over the whole text alone.
-Each question that a memory answers has a row and a hash of its own. Where the best question is nearer than the text, its cosine
-counts.
+A long memory has rows for its passages behind the row of its whole text. Its cosine is the mean of the whole text's and the
+best passage's, which gains .01 to .02 nDCG@10 on development data. Each question that it answers has a row and a hash of its
+own. Where the best question is nearer than the text, its cosine counts.
 """
 
 from __future__ import annotations

@@ -146,10 +146,10 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
     (('action:tests',), ())
     """
     actions: dict[str, None] = {}
+    text = text[:MAX_CALL]
     if tool == "Bash":
         from subcog_hooks.text.simple_commands import find_commands  # Other tools do not need it.
 
-        text = text[:MAX_CALL]
         removes = any(sign in text.lower() for sign in _REMOVES)
         commands = find_commands(text)
         looked_up = [words[2:] for words in commands if words[0] == "command" and words[1:2] in (["-v"], ["-V"])]
@@ -160,7 +160,6 @@ def actions_of_call(tool: str, text: str, file: str) -> tuple[str, ...]:
                 actions[DELETE] = None
     elif tool in EDITING and file:
         actions.update(dict.fromkeys(_actions_of_file(file.lower())))
-        text = text[:MAX_CALL]
         if not actions and any(sign in text for sign in _QUERIES):
             actions[SQL] = None
         if TESTS not in actions and any(sign in text.lower() for sign in _REMOVING_CALLS):
@@ -181,10 +180,8 @@ def closeness(rule: str, call_words: AbstractSet[str], done: Sequence[str]) -> f
     """
     from subcog_hooks.text import STOP  # Only a rule about these actions needs it.
 
-    rule_words = {
-        word for word in singular_words(rule[:MAX_READ]) if len(word) > 1 and word not in STOP and word not in _COMMON
-    }
-    shared = len(rule_words & call_words)
+    rule_words = {*singular_words(rule[:MAX_READ])} - STOP - _COMMON
+    shared = sum(len(word) > 1 for word in rule_words & call_words)
     governed = actions_of_rule(rule)
     if not shared and {*governed} & {*done} == {PREFIX + DELETE}:
         return FAR

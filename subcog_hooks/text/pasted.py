@@ -111,15 +111,12 @@ def error_message(line: str) -> str:
     ]
     values = [rest[1:].partition('"')[0] for rest in rests if rest.startswith('"')]  # the quoted values, in their order
     words = (" ".join(values) or line).split()
-    while len(words) > 1 and _is_record(words[0]):
+    while len(words) > 1:  # A log's line begins with its time, its level or its source.
+        bare = words[0].strip(_FAILURE_EDGES).lower()
+        if any(map(str.isalpha, bare)) and bare not in LEVELS and not (bare[0].isdigit() and ":" in bare):
+            break
         words = words[1:]
     return " ".join([word for word in words if not _is_datum(word)]) or line
-
-
-def _is_record(word: str) -> bool:
-    """Return whether the first word of a line is a time, a level or a source, as logs begin."""
-    bare = word.strip(_FAILURE_EDGES).lower()
-    return not any(map(str.isalpha, bare)) or bare in LEVELS or (bare[0].isdigit() and ":" in bare)
 
 
 def _is_datum(word: str) -> bool:
