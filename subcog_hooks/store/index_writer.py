@@ -188,8 +188,8 @@ def check_index(index: LexicalIndex) -> None:
     """Read a sample of the index: all numbers, some terms of each first letter. Raises IndexUnusable."""
     searcher = index.tantivy_index.searcher()
     with IndexErrors(f"{index.folder} is damaged"):
-        everything = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
-        addresses = [address for _, address in everything]
+        hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        addresses = [address for _, address in hits]
         for field in ("seq", "created", "expires"):
             searcher.fast_field_values(field, addresses)
         for field in (analysis.BODY, analysis.EXACT, lexical.LABELS, analysis.CJK, lexical.ASKED):

@@ -100,9 +100,10 @@ def find_branch(root: str) -> str | None:
         head = _read_git_file(os.path.join(git, "HEAD")).strip() if git else ""
     except (OSError, ValueError):
         return None
-    name = head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
+    before, _, name = head.partition(_HEADS)
     # Git's reftable format leaves a placeholder here for old programs, which is no branch.
-    return name if 0 < len(name) <= MAX_BRANCH and name.isprintable() and not name.startswith(".") else None
+    is_branch = not before and 0 < len(name) <= MAX_BRANCH and name.isprintable() and not name.startswith(".")
+    return name if is_branch else None
 
 
 def git_folders(root: str) -> tuple[str, ...]:

@@ -44,12 +44,10 @@ def note_prompt(state: State, session: str, project: str, now_ms: int) -> None:
     """Count a prompt of a session. A session without a noted start begins with it."""
     if not session:
         return
-    rows = state.run(
-        "INSERT INTO sessions VALUES (?, ?, '', ?, 1, NULL, 0) ON CONFLICT (session)"
-        " DO UPDATE SET prompts = prompts + 1, last_at = excluded.last_at RETURNING prompts",
-        (session, project, now_ms),
-    )
-    if rows[0][0] == 1:
+    changed = "DO UPDATE SET prompts = prompts + 1, last_at = excluded.last_at RETURNING prompts"
+    sql = f"INSERT INTO sessions VALUES (?, ?, '', ?, 1, NULL, 0) ON CONFLICT (session) {changed}"  # noqa: S608 - a constant
+    ((count,),) = state.run(sql, (session, project, now_ms))
+    if count == 1:
         prune_sessions(state, now_ms)
 
 
@@ -155,12 +153,10 @@ def has_room_for_line(state: State, session: str) -> bool:
 def note_near(state: State, project: str, near: Iterable[tuple[str, float]], now_ms: int) -> None:
     """Add to the weights of memories that a prompt was near to. near: ids with relevance; project: "" outside of any."""
     ordered = sorted((-relevance, id_) for id_, relevance in near if relevance >= MIN_NEAR_RELEVANCE)[:MAX_NEAR]
+    changed = "DO UPDATE SET weight = min(?, weight + excluded.weight), at = excluded.at"
+    sql = f"INSERT INTO sought VALUES (?, ?, ?, ?) ON CONFLICT (project, memory) {changed}"  # noqa: S608 - a constant
     for relevance, id_ in ordered:
-        state.run(
-            "INSERT INTO sought VALUES (?, ?, ?, ?) ON CONFLICT (project, memory)"
-            " DO UPDATE SET weight = min(?, weight + excluded.weight), at = excluded.at",
-            (project, id_, -relevance, now_ms, MAX_WEIGHT),
-        )
+        state.run(sql, (project, id_, -relevance, now_ms, MAX_WEIGHT))
 
 
 def note_used(state: State, session: str, memories: Iterable[str], now_ms: int) -> None:

@@ -34,6 +34,7 @@ KEYS_A_MEMORY = 2
 TIES = 16  # a search reads up to 16 times as many keys when many have one code: hundreds of memories of one text
 
 _STEPS = 20_000  # SQLite instructions between two checks of the deadline: .3 ms of a scan
+_COSINE = "1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?))"
 _LATER = "run `subcog doctor --fix`"
 _SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
@@ -182,10 +183,8 @@ class VectorReader(Closing):
         The cosine is the mean of the whole text's and the best passage's, or the whole text's without passages. The best
         question's cosine counts where it is higher.
         """
-        sql = (
-            "SELECT vectors.key, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM json_each(?) "
-            "CROSS JOIN vectors ON vectors.key BETWEEN value AND value + ? WHERE vector IS NOT NULL"
-        )
+        wanted = "json_each(?) CROSS JOIN vectors ON vectors.key BETWEEN value AND value + ?"
+        sql = f"SELECT vectors.key, {_COSINE} FROM {wanted} WHERE vector IS NOT NULL"  # noqa: S608 - constants
         keys = ",".join([str(seq * PASSAGES) for seq in seqs])
         wholes: dict[int, float] = {}
         best_passage: dict[int, float] = {}
@@ -207,10 +206,7 @@ class VectorReader(Closing):
 
     def question_cosines(self, query: bytes, seq: int) -> dict[int, float]:
         """Return the cosine of each of a memory's questions to `query`, by the question's position from 0."""
-        sql = (
-            "SELECT key, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors "
-            "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"
-        )
+        sql = f"SELECT key, {_COSINE} FROM vectors WHERE key BETWEEN ? AND ? AND vector IS NOT NULL"  # noqa: S608 - a constant
         first_key = seq * PASSAGES + FIRST_QUESTION
         rows = self._execute(sql, (query, first_key, seq * PASSAGES + LAST_KEY))
         return {key - first_key: cosine for key, cosine in rows if cosine is not None}

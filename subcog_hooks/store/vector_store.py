@@ -261,11 +261,9 @@ class VectorStore(VectorReader):
         for number, vector in enumerate(vectors, key):
             values = number, content_hash, int(is_final), *owner, vector
             self._execute("INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?)", values)
-        self._execute(
-            "INSERT OR REPLACE INTO codes SELECT status, reach, key, vec_quantize_binary(vec_int8(vector)) FROM vectors "
-            "WHERE key BETWEEN ? AND ? AND vector IS NOT NULL AND status <> ?",
-            (key, key + len(vectors) - 1, DELETED),
-        )
+        coded = "SELECT status, reach, key, vec_quantize_binary(vec_int8(vector)) FROM vectors"
+        sql = f"INSERT OR REPLACE INTO codes {coded} WHERE key BETWEEN ? AND ? AND vector IS NOT NULL AND status <> ?"
+        self._execute(sql, (key, key + len(vectors) - 1, DELETED))
 
 
 def remove_file(path: str) -> None:
