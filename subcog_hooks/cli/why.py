@@ -186,9 +186,9 @@ def mark_bad(id_: MemoryId, decision: DecisionId = "", undo: Undo = False) -> No
     if marked.prompt is None:
         fact = f"the prompt of {marked.id} was not kept, so no other prompt can be compared with it"
         raise UsageError(fact, lookup.why_not_stored())
-    with context.reading() as store:
-        memory = context.find_memory(store, id_)
+    context.require_store(id_)
     with context.writing() as store:
+        memory = context.find_memory(store, id_)
         text = "\n".join((query_text(marked.prompt), *marked.borrowed))
         terms = alike.prompt_terms(text, context.index_of(store))
         if not terms:

@@ -47,7 +47,7 @@ class ReceivedMemory:
     """A colleague's memory as it is stored here. withheld: by field, the value in the document and the one that counts here."""
 
     memory: Memory
-    withheld: dict[str, tuple[object, object]]
+    withheld: dict[str, list[object]]
 
 
 def is_shareable(memory: Memory, project: str) -> bool:
@@ -70,8 +70,7 @@ def document_to_send(memory: Memory, withheld: dict[str, list[object]]) -> Docum
 
 def document_with_withheld(memory: Memory, withheld: dict[str, list[object]]) -> Document:
     """Return the document of a freshly redacted memory, with its withheld fields put back."""
-    asked = tuple([question for question in memory.questions if question.by != LEARNED])
-    document = _document(memory.with_changes(questions=asked) if asked != memory.questions else memory)
+    document = _document(memory)
     for field, (original, counted) in withheld.items():
         if document.get(field) == counted:
             document.pop(field, None)
@@ -81,7 +80,8 @@ def document_with_withheld(memory: Memory, withheld: dict[str, list[object]]) ->
 
 
 def _document(memory: Memory) -> Document:
-    line = jsonl.dump(memory)
+    asked = tuple([question for question in memory.questions if question.by != LEARNED])
+    line = jsonl.dump(memory.with_changes(questions=asked) if asked != memory.questions else memory)
     fields = _shared_fields(json.loads(line))
     return {name: _replace_characters(value, _NUL, "\ufffd") for name, value in fields.items()} if "\\u0000" in line else fields
 
@@ -187,23 +187,20 @@ def merge_with_local(arrived: ReceivedMemory, local: Memory) -> ReceivedMemory:
             memory = memory.with_changes(source=local.source, **own_fields)
     elif not dates:
         return ReceivedMemory(memory, arrived.withheld)
-    shared_questions = tuple([question for question in memory.questions if question.by != LEARNED])
-    local_fields = _document(memory.with_changes(questions=shared_questions))
+    local_fields = _document(memory)
     names = dict.fromkeys((*original, *local_fields))
     return ReceivedMemory(memory, _differing_fields(names, original, local_fields))
 
 
-def _differing_fields(names: Iterable[str], sent: Document, local: Document) -> dict[str, tuple[object, object]]:
-    return {name: (sent.get(name), local.get(name)) for name in names if sent.get(name) != local.get(name)}
+def _differing_fields(names: Iterable[str], sent: Document, local: Document) -> dict[str, list[object]]:
+    return {name: [sent.get(name), local.get(name)] for name in names if sent.get(name) != local.get(name)}
 
 
 def has_same_fields(arrived: Memory, local: Memory) -> bool:
     """Return whether both have the same fields, apart from the time of change and from cues that were withheld here."""
     new_fields, local_fields = _document(arrived), _document(local)
-    for name in ("updated_at", *(cue for cue in _CUES if not getattr(local, cue))):
-        new_fields.pop(name, None)
-        local_fields.pop(name, None)
-    return new_fields == local_fields
+    ignored = {"updated_at", *(cue for cue in _CUES if not getattr(local, cue))}
+    return not _differing_fields({*new_fields, *local_fields} - ignored, new_fields, local_fields)
 
 
 def shown_author(role: str) -> str:

@@ -99,20 +99,16 @@ class Sync(Exchange):
             while not is_stored:  # Another process may change a memory meanwhile.
                 since = self.store.revision()
                 memories = self.store.by_ids([record.id for record in part])
-                pairs = [(judged := replace(record), self._judge_memory(judged, memories.get(record.id))) for record in part]
-                judged_anew = [(record, memory) for record, memory in pairs if memory is not None]
+                judged_anew = list(filter(None, [self._judge_memory(record, memories.get(record.id)) for record in part]))
                 # First, or a withheld field would count as a change here.
                 self.state.put_records([record for record, _ in judged_anew])
                 is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew])
             self.outcome.judged_anew += len(judged_anew)
         self.state.write_note(RULES, rules)
 
-    def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> Memory | None:
-        """Return a colleague's memory as it would arrive now, None if it is the same. Fills the record's withheld fields."""
+    def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> tuple[SyncRecord, Memory] | None:
+        """Return a colleague's memory as it would arrive now, with its record, None if it is the same."""
         if memory is None or memory.trust != TEAM or self._is_dirty(record, memory):
-            return None
-        is_in_future = max(memory.created_at, memory.updated_at) > now_ms()
-        if not (record.withheld or server_documents.cues_of(memory) or is_in_future):
             return None
         document = server_documents.document_with_withheld(memory, record.withheld)
         try:
@@ -122,8 +118,7 @@ class Sync(Exchange):
         local = server_documents.local_digest(arrived.memory)
         if local == server_documents.local_digest(memory):
             return None
-        record.local, record.withheld = local, {name: list(pair) for name, pair in arrived.withheld.items()}
-        return arrived.memory
+        return replace(record, local=local, withheld=arrived.withheld), arrived.memory
 
     def _receive(self, record: SyncRecord, author: str, document: Document) -> ReceivedMemory:
         names, brings_cues, is_own = (record.project, record.id, author), author in self.cues_from, self.is_users_role(author)
@@ -307,7 +302,7 @@ class Sync(Exchange):
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
         record.author, record.vectors = row.author, ""
-        record.withheld = {name: list(pair) for name, pair in arrived.withheld.items()}
+        record.withheld = arrived.withheld
         local = server_documents.local_digest(memory) if memory is not None else ""
         if memory is not None and server_documents.local_digest(arrived.memory) == local:
             record.local, record.seq = local, memory.seq

@@ -85,7 +85,7 @@ def test_what_was_given_before_names_the_verdict_that_gave_it(subcog: Run, home:
     lines = [line.partition("given in")[2] for line in subcog("why").out.splitlines() if "  given in" in line]
     assert lines == [" this session before, with d1", " this session before", " this session before"]
     keep(home, decided("d4", outcomes.REPEATED, [candidate("m1", 0.7, outcomes.LOADED)]))
-    assert "silent: the agent puts the relevant memories before the model itself" in subcog("why").out
+    assert "silent: this session has the relevant memories already" in subcog("why").out
 
 
 @pytest.mark.usefixtures("spoken")
@@ -210,7 +210,7 @@ def test_a_list_has_one_line_a_verdict_the_newest_first(subcog: Run, home: Home)
         (outcomes.NOTHING_FOUND, [], "silent: no memory is similar to it or shares a word with it"),
         (outcomes.PAUSED, [], "silent: the hook was paused then"),
         (outcomes.NOMEM, [], "silent: [nomem] was in the prompt"),
-        (outcomes.REPEATED, [0.5], "silent: the relevant memories were given earlier in this session"),
+        (outcomes.REPEATED, [0.5], "silent: this session has the relevant memories already"),
         ("of_another_version", [], "silent: of_another_version"),
     ],
 )

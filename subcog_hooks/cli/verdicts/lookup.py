@@ -53,7 +53,7 @@ SILENCES = {  # why a run was silent, by its outcome
     outcomes.INTENT: "it does not seem to need a memory",
     outcomes.BELOW: "nothing was relevant enough",
     outcomes.NOTHING_FOUND: "no memory is similar to it or shares a word with it",
-    outcomes.REPEATED: "the relevant memories were given earlier in this session",
+    outcomes.REPEATED: "this session has the relevant memories already",
     outcomes.SPENT: "the session has had all its characters (surfacing.session_characters)",
     outcomes.OUT_OF_TIME: "out of time",
     outcomes.FAILED: "it failed",
@@ -186,9 +186,6 @@ def sentence(verdict: RecordedVerdict) -> str:
         pointed = f"{len(verdict.pointed)} of {candidates}" if verdict.pointed else "past sessions"
         return f"lines: pointed at {pointed}, {verdict.units} characters"
     why = SILENCES.get(verdict.outcome, safe(verdict.outcome))
-    held_back = {candidate.outcome for candidate in verdict.candidates}
-    if verdict.outcome == outcomes.REPEATED and outcomes.LOADED in held_back and outcomes.GIVEN not in held_back:
-        why = "the agent puts the relevant memories before the model itself"
     limits = verdict.settings
     if verdict.outcome == outcomes.INTENT and verdict.intent is not None and limits is not None:
         if verdict.intent.confidence < limits.min_confidence:
