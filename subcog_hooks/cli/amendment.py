@@ -206,10 +206,7 @@ def mark_forgotten(store: Store, memories: Sequence[Memory]) -> None:
 
 
 def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
-    """Replace a memory by another, which is stored with it if it is new.
-
-    Raises UsageError where the old one is forgotten, or replaced by another one already.
-    """
+    """Replace a memory by another, stored with it if it is new. Raises UsageError if the old one is forgotten or replaced."""
     added = [] if store.by_ids([new.id]) else [new]
     is_written = False
     while not is_written:
@@ -225,10 +222,7 @@ def mark_superseded(store: Store, old: Memory, new: Memory) -> None:
 
 
 def amend(before: Memory, change: Callable[[Memory], Memory], store: Store, removed: list[Removed]) -> Memory | None:
-    """Store a changed memory and return it; return None when the change has no effect. Raises InvalidMemory.
-
-    removed: receives a note of the secrets and invisible characters that were taken out of the new texts.
-    """
+    """Store a changed memory and return it, None without an effect. removed: gets the removed secrets. Raises InvalidMemory."""
     return next((after for _, after in amend_all([before], change, store, removed)), None)
 
 
@@ -264,10 +258,7 @@ def amend_all(
 
 
 def apply_edits(before: Memory, stored: Memory, edits: Mapping[str, object]) -> Memory:
-    """Return a stored memory with the edits of a text that showed it as it was before.
-
-    Raises InvalidMemory, and UsageError where a field among them was changed meanwhile.
-    """
+    """Return a stored memory with the edits of its earlier version. Raises InvalidMemory, UsageError for edits meanwhile."""
     if any(getattr(stored, field) != getattr(before, field) for field in edits):
         raise UsageError(f"{stored.id} was changed since then, elsewhere", "edit it again")
     return apply_changes(stored, edits)

@@ -48,10 +48,7 @@ DECIDING_MS = 10_000.0  # nobody waits for a prompt here
 
 
 def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
-    """Show the intent of a prompt, and the decision that the hook would make on it. Nothing is handed over or counted.
-
-    A configured LLM is asked for the intent. explain: with the signals, the LLM's answer and the arithmetic.
-    """
+    """Show the intent of a prompt and the hook's decision on it. A configured LLM is asked, nothing is given or counted."""
     settings = context.settings()
     with open_examiner() as examine:
         examined = examine(text)
@@ -79,10 +76,7 @@ def show_preview(text: str, *, as_json: bool, explain: bool) -> None:
 
 @contextmanager
 def open_examiner() -> Iterator[Callable[[str], Intent]]:
-    """Yield a function that returns the intent of a prompt, as the hook detects it.
-
-    Raises ConfigError where an LLM is set, but cannot be used.
-    """
+    """Yield a function that returns the intent of a prompt, as the hook detects it. Raises ConfigError for an unusable LLM."""
     settings = context.settings()
     if settings["search_intent.use_llm"]:
         providers.provider_of(settings, context.home())  # raises if it cannot be used, whether these prompts need it or not
@@ -115,10 +109,7 @@ def examine_prompt(
 
 
 def intent_record(text: str, examined: Intent, explain: Settings | None = None) -> dict[str, object]:
-    """Return an intent as the object that scripts read.
-
-    explain: settings; adds the signals, the LLM's answer, and the hook's reaction with these settings.
-    """
+    """Return an intent for scripts. explain: settings; adds signals, the LLM's answer, and the hook's reaction with them."""
     record: dict[str, object] = {
         "intent_type": examined.type,
         "confidence": examined.confidence,

@@ -264,10 +264,7 @@ def _binary_vector(vector: bytes) -> bytes:
 
 
 def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> None:
-    """Send the final vectors of memories sent from here. Raises StoreError.
-
-    They are the packaged model's int8 vectors of a memory's whole text and of its passages.
-    """
+    """Send the final vectors of memories sent from here: int8, of the whole text and of its passages. Raises StoreError."""
     after_id = ""
     while part := exchange.state.without_vectors(project, after_id, BATCH_MEMORIES):
         after_id = part[-1].id

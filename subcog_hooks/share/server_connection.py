@@ -55,10 +55,7 @@ def require_library() -> None:
 
 
 def connection_settings(url: str) -> dict[str, str]:
-    """Return the connection's parameters as libpq will have them: the address, its service, the environment, defaults.
-
-    url: `share.url`. Raises ConfigError for an address that libpq does not accept or that has a password in it.
-    """
+    """Return the parameters as libpq will have them. Raises ConfigError for an address with a password, or that it refuses."""
     import psycopg
     from psycopg import pq
 
@@ -138,8 +135,14 @@ def protection_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
     protection = {"sslmode": mode}
     may_choose_auth = "require_auth" not in parameters
     if mode in VERIFYING:
-        if "sslrootcert" not in parameters and (file := _authorities_file()):
-            protection["sslrootcert"] = file
+        is_windows = os.name == "nt"
+        own = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if is_windows else os.path.expanduser("~/.postgresql")
+        if "sslrootcert" not in parameters and not os.path.exists(os.path.join(own, "root.crt")):
+            import ssl
+
+            import certifi  # for a Python that does not find the system's certificates; libpq looks for them elsewhere
+
+            protection["sslrootcert"] = ssl.get_default_verify_paths().cafile or certifi.where()
     elif is_local(parameters) and may_choose_auth:
         protection["require_auth"] = "!password,!md5"  # another user of this machine may listen where the server does not
     elif may_choose_auth:
@@ -147,19 +150,6 @@ def protection_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
             protection["channel_binding"] = "require"
         protection["require_auth"] = "scram-sha-256"
     return protection
-
-
-def _authorities_file() -> str:
-    """Return the system's certificate authorities, as libpq's own `system` lies elsewhere; "" if the person has a file."""
-    is_windows = os.name == "nt"
-    folder = os.path.join(os.environ.get("APPDATA", ""), "postgresql") if is_windows else os.path.expanduser("~/.postgresql")
-    if os.path.exists(os.path.join(folder, "root.crt")):
-        return ""
-    import ssl
-
-    import certifi  # for a Python that does not find the system's certificates
-
-    return ssl.get_default_verify_paths().cafile or certifi.where()
 
 
 def server_identity(url: str) -> str:
@@ -187,6 +177,18 @@ def server_address(url: str) -> str:
 def open_connection(url: str) -> Iterator[Connection]:
     """Yield a connection in autocommit mode to `share.url`. Raises ConfigError; ServerError, also for psycopg's own errors."""
     require_library()
+    import psycopg
+
+    class Patient(psycopg.Connection):
+        """A connection with a limit on silence: libpq itself would wait forever."""
+
+        def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
+            try:
+                return super().wait(_limit_silence(gen), *args, **options)
+            except _Silent as silence:
+                self.pgconn.finish()  # Nothing else ends the statement that is running.
+                raise psycopg.OperationalError(str(silence)) from None
+
     parameters = connection_settings(url)
     # A client that is silent in a transaction would keep others from sending.
     options = (
@@ -194,7 +196,7 @@ def open_connection(url: str) -> Iterator[Connection]:
         f" -c idle_in_transaction_session_timeout={STATEMENT_WAIT_MS} -c search_path=pg_catalog"
     )
     with raise_server_errors(url):
-        connection = _connection_class().connect(
+        connection = Patient.connect(
             url,
             autocommit=True,
             **protection_parameters(parameters),
@@ -210,21 +212,6 @@ def open_connection(url: str) -> Iterator[Connection]:
             yield connection
         finally:
             connection.close()
-
-
-def _connection_class() -> type[Connection]:
-    """Return a psycopg connection class with a limit on silence: libpq itself would wait forever."""
-    import psycopg
-
-    class Patient(psycopg.Connection):
-        def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-            try:
-                return super().wait(_limit_silence(gen), *args, **options)
-            except _Silent as silence:
-                self.pgconn.finish()  # Nothing else ends the statement that is running.
-                raise psycopg.OperationalError(str(silence)) from None
-
-    return Patient
 
 
 class _Silent(Exception):

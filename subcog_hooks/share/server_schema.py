@@ -220,10 +220,7 @@ _OTHER_OWNER = (
 def plan_setup(
     connection: Connection, tables: TeamTables, writers: Sequence[str] = (), readers: Sequence[str] = ()
 ) -> list[tuple[str, list[str]]]:
-    """Return the steps that the server still needs, each in words and with its SQL.
-
-    writers, readers: roles that need grants. Raises ServerError for tables of another version.
-    """
+    """Return the steps that the server and new roles need, in words and SQL. Raises ServerError for another version."""
     if tables.version not in (0, VERSION):
         require_tables(connection)
     steps: list[tuple[str, list[str]]] = []

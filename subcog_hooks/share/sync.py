@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from subcog_hooks.core.paths import Home
     from subcog_hooks.share.sending import SyncOutcome
     from subcog_hooks.share.server_documents import Document, ReceivedMemory
-    from subcog_hooks.store.store import Store
 
 BATCH_BYTES = 8_000_000  # bytes of documents fetched at once
 SYNC_LOCK_WAIT_MS = 60_000  # ms, while another process of this home synchronises
@@ -152,7 +151,7 @@ class Sync(Exchange):
         if not rows:
             return None  # Mostly they were sent from here.
         ids = [row.id for row in rows]
-        documents = {id_: (revision, document) for id_, revision, document in self.server.execute(_DOCUMENTS, (project, ids))}
+        documents = {(id_, revision): document for id_, revision, document in self.server.execute(_DOCUMENTS, (project, ids))}
         batch = Batch(self.state.overrulings(ids), self.store.revision())
         local = self.store.by_ids(ids)
         elsewhere = self.state.records("id IN (SELECT value FROM json_each(?)) AND project <> ?", json.dumps(ids), project)
@@ -161,25 +160,17 @@ class Sync(Exchange):
         deleted = set(self.server.execute(_DELETED, (others, ids)).fetchall()) if others else ()
         left = {record.id: record for record in elsewhere if (record.project, record.id) in deleted}
         for row in rows:
-            revision, document = documents.get(row.id, (None, None))
-            if revision != row.revision:  # It comes again with its later revision.
+            if (row.id, row.revision) not in documents:  # It comes again with its later revision.
                 continue
+            document = documents[row.id, row.revision]
             record = records.get(row.id) or SyncRecord(project, row.id)
             try:
-                self._judge_row(row, document, record, local.get(row.id), left.get(row.id), batch)
+                self._judge(row._replace(document=document), record, local.get(row.id), left.get(row.id), batch)
             except InvalidMemory as error:
                 batch.problems.append(f"{row.id} by {server_documents.shown_author(row.author)}: {error.message}")
         return batch
 
-    def _judge_row(
-        self,
-        row: _ServerRow,
-        document: str | None,
-        record: SyncRecord,
-        memory: Memory | None,
-        left: SyncRecord | None,
-        batch: Batch,
-    ) -> None:
+    def _judge(self, row: _ServerRow, record: SyncRecord, memory: Memory | None, left: SyncRecord | None, batch: Batch) -> None:
         """Add the change that a row makes here to the batch. Raises InvalidMemory for one that is left out.
 
         left: the record of the memory in another project, which it has left on the server.
@@ -197,13 +188,16 @@ class Sync(Exchange):
                 return
             if not is_left:
                 raise InvalidMemory(f"it has the id of a memory in {memory.project}")
-        if document is None:
+        if row.document is None:
             self._delete_here(row, record, memory, batch)
         else:
-            self._put_here(row, server_documents.read_document(document), record, memory, batch)
+            self._put_here(row, server_documents.read_document(row.document), record, memory, batch)
 
     def _store_batch(self, project: str, batch: Batch) -> bool:
-        """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile."""
+        """Store a batch, then its records. Return False without a change if one of its memories has changed meanwhile.
+
+        Memories that an earlier, cut-off run has stored are overwritten.
+        """
         if batch.deleted:  # Fetch them once more from the projects to which they were moved before.
             moved = self.server.execute(_MOVED, (list(self.projects), project, list(batch.deleted))).fetchall()
             for other, revision in moved:
@@ -214,7 +208,12 @@ class Sync(Exchange):
             record.shared = server_documents.document_digest(document)
         self.state.put_records([record for record in batch.records if record.id in batch.new])
         self.state.note_overruled(batch.overruled.values())  # First, since a repeated run finds the change done already.
-        if not batch.store_changes(self.store):
+        stored_ids = self.store.by_ids([*batch.new, *batch.own])
+        batch.changed |= {id_: batch.new.pop(id_) for id_ in stored_ids if id_ in batch.new}
+        new = [*batch.new.values(), *(memory for id_, memory in batch.own.items() if id_ not in stored_ids)]
+        kept_again = [memory for id_, memory in batch.own.items() if id_ in stored_ids]
+        changed = [*kept_again, *batch.changed.values(), *batch.deleted.values()]
+        if not self.store.write_unless_changed(batch.since, new=new, changed=changed, purged=batch.purged):
             self.state.drop_records([record for record in batch.records if record.id in batch.new])
             self.state.forget_overrulings(list(batch.overruled))
             self.state.note_overruled(batch.before.values())
@@ -294,18 +293,17 @@ class Sync(Exchange):
             record.missed = True
             batch.kept.append(record)
             return
-        arrived = self._receive(record, row.author, document)
+        arrived, is_same = self._receive(record, row.author, document), False
         if memory is not None:
             arrived = server_documents.merge_with_local(arrived, memory)
-            if server_documents.local_digest(arrived.memory) != server_documents.local_digest(memory):
+            is_same = server_documents.local_digest(arrived.memory) == server_documents.local_digest(memory)
+            if not is_same:
                 self._require_no_rule(row, record, memory, batch)
             self._keep_beside(row, record, memory, arrived.memory, batch)
         record.revision, record.sending, record.missed = row.revision, "", False
-        record.author, record.vectors = row.author, ""
-        record.withheld = arrived.withheld
-        local = server_documents.local_digest(memory) if memory is not None else ""
-        if memory is not None and server_documents.local_digest(arrived.memory) == local:
-            record.local, record.seq = local, memory.seq
+        record.author, record.vectors, record.withheld = row.author, "", arrived.withheld
+        if memory is not None and is_same:
+            record.local, record.seq = server_documents.local_digest(memory), memory.seq
             record.shared = server_documents.document_digest(server_documents.document_with_withheld(memory, record.withheld))
             batch.kept.append(record)
         else:
@@ -338,7 +336,16 @@ class Sync(Exchange):
         if not self._is_own(memory):
             return
         if row.author != self.tables.role:
-            batch.take_over(memory, after, row.author, self.store, is_same=is_same, is_kept=is_unknown)
+            was_changed = batch.is_as_left(memory)
+            if is_same:
+                if was_changed:
+                    batch.overruled[memory.id] = batch.before[memory.id]._replace(updated_at=after.updated_at)
+                return
+            kept_id = _version_id(KEPT_OWN_PREFIX, memory, memory.content_hash)
+            kept_copies = self.store.by_ids([kept_id]).values() if was_changed else ()
+            if not is_unknown and not any(version.status == "superseded" for version in kept_copies):
+                batch.keep_own(memory)
+            batch.note_overruling(memory, row.author, CHANGED, after.updated_at)
             return
         comes_no_more = memory.trust != TEAM and after.trust == TEAM and server_documents.cues_of(memory) and not is_unknown
         is_changed = server_documents.is_colleagues_text(after, memory) and (is_moved or not is_deleted)
@@ -347,12 +354,13 @@ class Sync(Exchange):
 
 
 class _ServerRow(NamedTuple):
-    """A memory as the server has it, without its document."""
+    """A memory as the server has it. document: read later, None for a deleted one."""
 
     id: str
     revision: int
     author: str
     is_erased: bool
+    document: str | None = None
 
 
 @dataclass(slots=True)
@@ -387,44 +395,16 @@ class Batch:
         id_ = _version_id(KEPT_OWN_PREFIX, memory, memory.content_hash)
         self.own[id_] = memory.with_changes(id=id_, status="superseded", superseded_by=memory.id, seq=0)
 
-    def _is_as_left(self, memory: Memory) -> bool:
+    def is_as_left(self, memory: Memory) -> bool:
         before = self.before.get(memory.id)
         return before is not None and before.updated_at == memory.updated_at
-
-    def take_over(self, memory: Memory, after: Memory, author: str, store: Store, *, is_same: bool, is_kept: bool) -> None:
-        """Keep the user's own version of a memory that a colleague has changed, and note the colleague.
-
-        is_same: the colleague changed no field that counts here. is_kept: the user's version is already put aside.
-        """
-        was_changed = self._is_as_left(memory)
-        if is_same:
-            if was_changed:
-                self.overruled[memory.id] = self.before[memory.id]._replace(updated_at=after.updated_at)
-            return
-        kept_id = _version_id(KEPT_OWN_PREFIX, memory, memory.content_hash)
-        kept_copies = store.by_ids([kept_id]).values() if was_changed else ()
-        if not is_kept and not any(version.status == "superseded" for version in kept_copies):
-            self.keep_own(memory)
-        self.note_overruling(memory, author, CHANGED, after.updated_at)
 
     def note_overruling(self, memory: Memory, author: str, kind: str, updated_at: int) -> None:
         """Note that a colleague has changed or deleted a memory of the user's own, or the version that replaced it."""
         self.count += 1
         before = self.before.get(memory.id)
-        original = before if before and (self._is_as_left(memory) or memory.trust == TEAM) else memory
+        original = before if before and (self.is_as_left(memory) or memory.trust == TEAM) else memory
         self.overruled[memory.id] = Overruling(memory.id, author, kind, updated_at, original.status, original.superseded_by)
-
-    def store_changes(self, store: Store) -> bool:
-        """Store the changes, or nothing if one of the memories has changed since it was read. Return whether they are stored.
-
-        Memories that an earlier, cut-off run has stored are overwritten.
-        """
-        stored_ids = store.by_ids([*self.new, *self.own])
-        self.changed.update({id_: self.new.pop(id_) for id_ in stored_ids if id_ in self.new})
-        new = [*self.new.values(), *(memory for id_, memory in self.own.items() if id_ not in stored_ids)]
-        kept_again = [memory for id_, memory in self.own.items() if id_ in stored_ids]
-        changed = [*kept_again, *self.changed.values(), *self.deleted.values()]
-        return store.write_unless_changed(self.since, new=new, changed=changed, purged=self.purged)
 
 
 def _version_id(prefix: str, memory: Memory, digest: str) -> str:

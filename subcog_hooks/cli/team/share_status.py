@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
@@ -24,10 +23,7 @@ _STATUSES = ("active", "superseded", "archived")
 
 
 def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), max_shown: int | None = MAX_PREVIEW) -> None:
-    """Print the memories of projects in the form that would be sent. max_shown: None for all.
-
-    agreed: projects that were shared before, so only changes are sent.
-    """
+    """Print the memories as they would be sent; of the `agreed` projects, the changed ones alone. max_shown: None for all."""
     with context.reading() as store, ShareState.open(context.home()) as state:
         for name in projects:
             on_server = {record.id: record for record in state.project_records(name)} if name in agreed else {}
@@ -102,7 +98,10 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
     if memory is None:
         is_open = True
     elif kind == CHANGED:
-        fields = _changed_fields(before, memory) + (("status",) if memory.status != status else ())
+        old, new = ({**document_with_withheld(version, {}), "project": version.project} for version in (before, memory))
+        names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
+        fields = tuple([name for name in names if (old.get(name) or None) != (new.get(name) or None)])
+        fields += ("status",) if memory.status != status else ()
         is_theirs = memory.trust == TEAM or note is None
         is_open = bool(fields) and memory.status != "deleted" and (is_theirs or is_as_left)
     else:
@@ -111,30 +110,19 @@ def _change_of_own(id_: str, note: Overruling | None, memory: Memory | None, kep
     return OwnChange(id_, by, kind, before, fields, status, superseded_by) if is_open else None
 
 
-def _changed_fields(before: Memory, after: Memory) -> tuple[str, ...]:
-    old, new = ({**document_with_withheld(memory, {}), "project": memory.project} for memory in (before, after))
-    names = sorted({*old, *new} - {"updated_at", "trust", "status", "superseded_by"})
-    return tuple([name for name in names if (old.get(name) or None) != (new.get(name) or None)])
-
-
 def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -> list[Memory]:
-    """Restore memories to their state before these changes and return them. Raises InvalidMemory, StoreError.
-
-    An id that was erased for all stays erased, so its memory gets a new id.
-    """
+    """Restore memories as they were before changes; an erased id stays erased, so its memory gets a new one. Return them."""
     ids = IdMaker()
     restored: list[Memory] = []
     for change in changes:
-        original = change.before.with_changes(status=change.status, superseded_by=change.superseded_by)
+        original = change.before.with_changes(id=change.id, status=change.status, superseded_by=change.superseded_by)
         if change.kind == ERASED:
             restored += store.add([original.with_changes(id=ids.new(), seq=0, updated_at=now_ms())])
         else:
-            restored += store.modify([change.id], partial(_put_back, original))
+            restored += store.modify(
+                [change.id], lambda stored, own=original: own.with_changes(updated_at=next_change_date(stored.updated_at))
+            )
         if change.before.id != change.id:
             store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
         state.forget_overrulings([change.id])
     return restored
-
-
-def _put_back(original: Memory, stored: Memory) -> Memory:
-    return original.with_changes(id=stored.id, seq=stored.seq, updated_at=next_change_date(stored.updated_at))

@@ -146,10 +146,7 @@ def _record_end(home: Home, failure: str) -> None:
 
 
 def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
-    """Return the shared projects that the person has agreed to send to the current server.
-
-    Raises ConfigError for an incomplete address, ServerError without psycopg.
-    """
+    """Return the shared projects that may go to the current server. Raises ConfigError, ServerError without psycopg."""
     agreed = state.agreed_projects(server_connection.server_identity(url_of(settings)))
     return tuple(name for name in projects_of(settings) if name in agreed)
 
@@ -174,10 +171,7 @@ def require_shared(memories: Sequence[Memory]) -> None:
 
 
 def erase_on_server(memories: Sequence[Memory]) -> None:
-    """Erase memories on the server for good, in every shared project. Raises StoreBusy, ServerError.
-
-    Raises NotAgreedTo where the database is not the one that has them. After an error nothing is erased.
-    """
+    """Erase memories on the server for good, in every shared project, or none. Raises StoreBusy, ServerError, NotAgreedTo."""
     settings = context.settings()
     url, projects = url_of(settings), projects_of(settings)
     with (
@@ -199,10 +193,7 @@ def _require_agreed(state: ShareState, tables: server_schema.TeamTables, url: st
 
 
 def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
-    """Synchronise the agreed projects without messages, as an unreachable server is normal; `share status` shows the result.
-
-    pace: asked after each batch whether to go on; the next run does the rest.
-    """
+    """Synchronise the agreed projects without a message, while `pace` goes on. `share status` shows the result."""
     settings = context.settings()
 
     def advance(_: int) -> None:

@@ -177,8 +177,17 @@ def would_speak(verdict: RecordedVerdict, bar: float) -> bool:
 def sentence(verdict: RecordedVerdict) -> str:
     """Describe the outcome of a verdict in one sentence."""
     candidates = pluralize(len(verdict.candidates), "candidate")
-    if second_look := _second_look_sentence(verdict):
-        return second_look
+    if verdict.looked_at:
+        memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in verdict.candidates))
+        of_look = {
+            outcomes.WAITING: f"{memories} found, for the session's next tool call",
+            outcomes.HANDED_OVER: f"{memories} found, and handed over with {safe(verdict.reason)}",
+            outcomes.MOVED_ON: f"{memories} found, and dropped: {safe(verdict.reason) or 'the session has moved on'}",
+            outcomes.NOTHING_FOUND: f"the model chose none of {count_memories(len(verdict.candidates))}",
+            outcomes.FAILED: f"failed: {safe(verdict.reason)}",
+        }
+        if verdict.outcome in of_look:
+            return of_look[verdict.outcome]
     if verdict.outcome == outcomes.SPOKE:
         lines = f", {pluralize(len(verdict.pointed), 'line')}" if verdict.pointed else ""
         return f"spoke: {len(verdict.injected)} of {candidates} handed over{lines}, {verdict.units} characters"
@@ -199,19 +208,6 @@ def sentence(verdict: RecordedVerdict) -> str:
         if marked := sum(candidate.outcome == outcomes.BAD for candidate in verdict.candidates):
             why += f"; {marked} marked as wrong for such prompts"
     return f"silent: {why}" + (f": {safe(verdict.reason)}" if verdict.reason and verdict.event == PROMPT_EVENT else "")
-
-
-def _second_look_sentence(verdict: RecordedVerdict) -> str:
-    if not verdict.looked_at:
-        return ""
-    memories = count_memories(sum(candidate.outcome == outcomes.FOUND for candidate in verdict.candidates))
-    return {
-        outcomes.WAITING: f"{memories} found, for the session's next tool call",
-        outcomes.HANDED_OVER: f"{memories} found, and handed over with {safe(verdict.reason)}",
-        outcomes.MOVED_ON: f"{memories} found, and dropped: {safe(verdict.reason) or 'the session has moved on'}",
-        outcomes.NOTHING_FOUND: f"the model chose none of {count_memories(len(verdict.candidates))}",
-        outcomes.FAILED: f"failed: {safe(verdict.reason)}",
-    }.get(verdict.outcome, "")
 
 
 def delay_phrase(look: RecordedVerdict) -> str:
@@ -281,10 +277,7 @@ SEARCH_MS = 10_000.0  # No prompt waits for this search.
 
 
 def find_coming(prompts: Sequence[RecordedVerdict], store: Store) -> list[list[str]]:
-    """Return for each prompt the ids of the memories that would come by its words, the most relevant first.
-
-    A prompt keeps the intent and the limits of its verdict. Raises StoreError.
-    """
+    """Return by prompt the ids of the memories that its words and limits bring, the best first. Raises StoreError."""
     coming: list[list[str]] = []
     with open_sources(store, context.settings(), fast=True) as sources:
         for prompt in prompts:
@@ -302,10 +295,7 @@ def find_coming(prompts: Sequence[RecordedVerdict], store: Store) -> list[list[s
 
 
 def needs_of(verdict: RecordedVerdict) -> list[str]:
-    """Return the texts of a verdict's prompt that can serve as a question, the likeliest first.
-
-    The order is: a follow-up prompt with its borrowed topics, questions, the typed text, other sentences, the failure line.
-    """
+    """Return the texts of a verdict's prompt that can serve as a question, the likeliest first."""
     prepared = prepare_prompt(verdict.prompt or "")
     typed = query_text(verdict.prompt or "", prepared)
     parts = typed_prompt.separate_needs(typed)
