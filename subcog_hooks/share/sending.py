@@ -57,8 +57,8 @@ class SyncOutcome:
     """The result of a synchronisation.
 
     sent, deleted_there, fetched, deleted_here: numbers of memories. overruled: changes and deletions of the user's own
-    memories by colleagues. judged_anew: colleagues' memories with other withheld fields than before. lost: ids of versions
-    that lost a conflict, as they arrived here. problems: a line for each memory that could not be sent or stored.
+    memories by colleagues. lost: ids of versions that lost a conflict, as they arrived here. problems: a line for each memory
+    that could not be sent or stored.
     """
 
     sent: int = 0
@@ -66,7 +66,6 @@ class SyncOutcome:
     fetched: int = 0
     deleted_here: int = 0
     overruled: int = 0
-    judged_anew: int = 0
     lost: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     is_read_only: bool = False
@@ -110,13 +109,6 @@ class OutgoingMemory:
     def __post_init__(self) -> None:
         self.text = "" if self.document is None else server_documents.document_json(self.document)
         self.digest = server_documents.json_digest(self.text) if self.text else "deleted"
-
-    def staging_row(self) -> tuple[object, ...]:
-        """Return the row of the staging table: id, base, document, content hash, language."""
-        if self.document is None:
-            return self.record.id, self.record.revision, None, None, "english"
-        content = self.document["content"]
-        return self.record.id, self.record.revision, self.text, hash_content(content), language_of(content) or "english"
 
     def record_after(self, revision: int, *, is_deleted: bool) -> SyncRecord:
         """Return the record after the server has answered with its revision."""
@@ -207,7 +199,9 @@ def _send_batch(exchange: Exchange, project: str, batch: list[OutgoingMemory]) -
         cursor.execute(_STAGE)
         with cursor.copy("COPY pg_temp.subcog_staged (id, base, doc, content_hash, language) FROM STDIN") as copy:
             for outgoing in batch:
-                copy.write_row(outgoing.staging_row())
+                content = outgoing.document["content"] if outgoing.document else ""
+                shared = (outgoing.text, hash_content(content)) if outgoing.document else (None, None)
+                copy.write_row((outgoing.record.id, outgoing.record.revision, *shared, language_of(content) or "english"))
         cursor.execute(_SEND, (project,))
         answers = {id_: (revision, is_deleted) for id_, revision, is_deleted in cursor.execute(_SENT, (project,))}
     sent = []
@@ -258,11 +252,6 @@ def model_name() -> str:
     return models.vector_makers(PACKAGED)[0]
 
 
-def _binary_vector(vector: bytes) -> bytes:
-    """Return an int8 vector as pgvector's binary one, after its dimension and a zero. A text costs both sides a third more."""
-    return struct.pack(f">hh{len(vector)}f", len(vector), 0, *memoryview(vector).cast("b"))
-
-
 def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> None:
     """Send the final vectors of memories sent from here: int8, of the whole text and of its passages. Raises StoreError."""
     after_id = ""
@@ -282,7 +271,9 @@ def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> None
                     copy.set_types(("text", "int2", "text", "bytea"))
                     for record, content_hash, final in ready:
                         for part, vector in enumerate(final):
-                            copy.write_row((record.id, part, content_hash, _binary_vector(vector)))
+                            # pgvector's binary form: the dimension, a zero, the numbers. A text costs both sides a third more.
+                            binary = struct.pack(f">hh{len(vector)}f", len(vector), 0, *memoryview(vector).cast("b"))
+                            copy.write_row((record.id, part, content_hash, binary))
                 cursor.execute(_CLEAR_VECTORS, (project,))
                 cursor.execute(_SEND_VECTORS, (project, model_name()))
             for record, content_hash, _ in ready:

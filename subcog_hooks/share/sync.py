@@ -102,7 +102,6 @@ class Sync(Exchange):
                 # First, or a withheld field would count as a change here.
                 self.state.put_records([record for record, _ in judged_anew])
                 is_stored = self.store.write_unless_changed(since, changed=[memory for _, memory in judged_anew])
-            self.outcome.judged_anew += len(judged_anew)
         self.state.write_note(RULES, rules)
 
     def _judge_memory(self, record: SyncRecord, memory: Memory | None) -> tuple[SyncRecord, Memory] | None:

@@ -109,10 +109,11 @@ def synchronise(
             _require_agreed(state, tables, url, projects)
             cues_from, owners = frozenset(names_in(settings, CUES_FROM)), frozenset(rule.memory for rule in read_rules(home))
             work = Sync(store, state, server, tables, projects, cues_from, advance, owners)
+            since = store.revision()
             try:
                 outcome = work.run()
             finally:
-                if work.outcome.fetched or work.outcome.deleted_here or work.outcome.judged_anew:
+                if store.revision() != since:
                     context.update_index_and_vectors(store)
             _send_vectors(home, work)
     except ServerError as error:

@@ -261,10 +261,7 @@ def why_not_stored() -> str:
 
 def local_time(at_ms: int) -> str:
     """Format a time in the local time zone."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms // 1000))
-    except (OSError, OverflowError, ValueError):
-        return "at no time"
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ms // 1000))
 
 
 def memory_line(memory: Memory) -> str:
