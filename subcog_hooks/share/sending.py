@@ -270,10 +270,10 @@ def send_vectors(exchange: Exchange, vectors: VectorStore, project: str) -> None
                 with cursor.copy("COPY pg_temp.subcog_staged_vectors FROM STDIN (FORMAT BINARY)") as copy:
                     copy.set_types(("text", "int2", "text", "bytea"))
                     for record, content_hash, final in ready:
-                        for part, vector in enumerate(final):
+                        for number, vector in enumerate(final):
                             # pgvector's binary form: the dimension, a zero, the numbers. A text costs both sides a third more.
                             binary = struct.pack(f">hh{len(vector)}f", len(vector), 0, *memoryview(vector).cast("b"))
-                            copy.write_row((record.id, part, content_hash, binary))
+                            copy.write_row((record.id, number, content_hash, binary))
                 cursor.execute(_CLEAR_VECTORS, (project,))
                 cursor.execute(_SEND_VECTORS, (project, model_name()))
             for record, content_hash, _ in ready:

@@ -117,7 +117,7 @@ def tls_mode(parameters: Mapping[str, str]) -> str:
     return mode if mode in ENCRYPTED or is_local(parameters) else "verify-full"
 
 
-def protection_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+def protection_parameters(parameters: Mapping[str, str]) -> dict[str, Any]:
     """Return the parameters that keep password and memories from an impostor of the server.
 
     A certificate proves who a server is. Where none is asked for, the password has to: with channel binding the server shows
@@ -132,7 +132,7 @@ def protection_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
     {'sslmode': 'prefer', 'require_auth': '!password,!md5'}
     """
     mode = tls_mode(parameters)
-    protection = {"sslmode": mode}
+    protection: dict[str, Any] = {"sslmode": mode}
     may_choose_auth = "require_auth" not in parameters
     if mode in VERIFYING:
         is_windows = os.name == "nt"

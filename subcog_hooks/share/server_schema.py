@@ -219,40 +219,39 @@ _OTHER_OWNER = (
 
 def plan_setup(
     connection: Connection, tables: TeamTables, writers: Sequence[str] = (), readers: Sequence[str] = ()
-) -> list[tuple[str, list[str]]]:
+) -> list[tuple[str, str]]:
     """Return the steps that the server and new roles need, in words and SQL. Raises ServerError for another version."""
     if tables.version not in (0, VERSION):
         require_tables(connection)
-    steps: list[tuple[str, list[str]]] = []
+    steps: list[tuple[str, str]] = []
     if not tables.version:
         if owner := connection.execute(_OTHER_OWNER).fetchone():  # The owner of a schema can drop all its tables.
             raise ServerError(f"the schema subcog belongs to {owner[0]}", "who is to own the tables makes it, or is given it")
-        steps.append(("the schema subcog, readable by nobody else", ["CREATE SCHEMA IF NOT EXISTS subcog"]))
-        steps.append(("its table of memories, with the triggers that give revisions and authors", [_TABLES]))
+        steps.append(("the schema subcog, readable by nobody else", "CREATE SCHEMA IF NOT EXISTS subcog"))
+        steps.append(("its table of memories, with the triggers that give revisions and authors", _TABLES))
     has_vectors = tables.has_vectors
     if not has_vectors and tables.may_make:
         schema = tables.vector_schema
         is_available = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         if not schema and connection.execute(is_available).fetchone():
             schema = "public"
-            steps.append(("the extension vector (pgvector), in the schema public", ["CREATE EXTENSION vector SCHEMA public"]))
+            steps.append(("the extension vector (pgvector), in the schema public", "CREATE EXTENSION vector SCHEMA public"))
         if schema:
-            steps.append(("the table of vectors", [VECTORS.format(schema=quote_name(schema))]))
+            steps.append(("the table of vectors", VECTORS.format(schema=quote_name(schema))))
             has_vectors = True
     for role in (*writers, *readers):
         grants = _GRANTS + (_VECTOR_GRANTS if has_vectors else ())
         if role in writers:
             grants += _WRITE_GRANTS + (_VECTOR_WRITE_GRANTS if has_vectors else ())
         rights = "reading and writing" if role in writers else "reading"
-        statements = [grant.format(role=quote_name(role)) for grant in grants]
-        steps.append((f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", statements))
+        sql = ";\n".join(grants).format(role=quote_name(role))
+        steps.append((f"for the role {role}: {rights} these tables, the memories of all projects, nothing else", sql))
     return steps
 
 
-def run_plan(connection: Connection, steps: Sequence[tuple[str, list[str]]]) -> None:
+def run_plan(connection: Connection, steps: Sequence[tuple[str, str]]) -> None:
     """Run all of a plan, or nothing of it."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('subcog.schema'))")
-        for _, statements in steps:
-            for statement in statements:
-                connection.execute(statement.encode())
+        for _, sql in steps:
+            connection.execute(sql.encode())

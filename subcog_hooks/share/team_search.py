@@ -66,7 +66,6 @@ _BY_WORDS = f"""
     ) AS held OFFSET 0  -- or the score would be worked out three times
   ) AS scored ORDER BY score DESC LIMIT %(lexical_depth)s
 """  # noqa: S608 - constants
-_NO_WORDS = "SELECT NULL::text AS project, NULL::text AS id, 0::bigint AS rank, 0::float8 AS score WHERE false"
 _NEAR = f"""
   SELECT v.project, v.id, v.embedding OPERATOR({{name}}.<=>) %(vector)s::{{type}} AS distance
   FROM (
@@ -87,6 +86,7 @@ _COSINES = """
   JOIN subcog.memories AS there USING (project, id) JOIN subcog.vectors AS v USING (project, id)
   WHERE {kept}
 """
+_NO_NEAR = "SELECT NULL::text AS project, NULL::text AS id WHERE false"
 _NO_COSINES = "SELECT NULL::text AS project, NULL::text AS id, 0::float8 AS cosine WHERE false"
 _FUSED = """
 WITH by_words AS MATERIALIZED ({by_words}),
@@ -188,7 +188,7 @@ def search_server(
     }
     if not values["strategies"]:
         return []
-    sql = build_statement(tables, by_words=bool(words["any"]), by_meaning=vector is not None)
+    sql = build_statement(tables, by_meaning=vector is not None)
     with connection.transaction():
         connection.execute("SET LOCAL jit = off")  # Compiling takes half a second, the query a twentieth.
         rows = connection.execute(sql.encode(), values).fetchall()
@@ -201,12 +201,12 @@ def search_server(
     return hits
 
 
-def build_statement(tables: TeamTables, *, by_words: bool, by_meaning: bool) -> str:
-    """Return the statement that searches and fuses."""
+def build_statement(tables: TeamTables, *, by_meaning: bool) -> str:
+    """Return the statement that searches and fuses. It finds nothing by words where `any` is NULL."""
     names = {"name": quote_name(tables.vector_schema), "type": tables.vector_type, "kept": _SEARCHABLE}
     return _FUSED.format(
-        by_words=_BY_WORDS if by_words else _NO_WORDS,
-        near=_NEAR.format(**names) if by_meaning else _NO_WORDS,
+        by_words=_BY_WORDS,
+        near=_NEAR.format(**names) if by_meaning else _NO_NEAR,
         cosines=_COSINES.format(**names) if by_meaning else _NO_COSINES,
         agreed=AGREEMENT_DEPTH,
         created=_CREATED,

@@ -119,9 +119,8 @@ def restore_own(changes: Sequence[OwnChange], store: Store, state: ShareState) -
         if change.kind == ERASED:
             restored += store.add([original.with_changes(id=ids.new(), seq=0, updated_at=now_ms())])
         else:
-            restored += store.modify(
-                [change.id], lambda stored, own=original: own.with_changes(updated_at=next_change_date(stored.updated_at))
-            )
+            restored.append(original.with_changes(updated_at=next_change_date(store.get(change.id).updated_at)))
+            store.update(restored[-1:])
         if change.before.id != change.id:
             store.modify([change.before.id], lambda kept: kept.with_changes(status="deleted", updated_at=now_ms()))
         state.forget_overrulings([change.id])
