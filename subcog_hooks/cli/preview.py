@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,7 +37,9 @@ from subcog_hooks.intent.query_type import classify_query
 from subcog_hooks.intent.topics import extract_topics
 from subcog_hooks.llm import providers
 from subcog_hooks.recall import words
+from subcog_hooks.settings import loading
 from subcog_hooks.settings.defaults import Settings
+from subcog_hooks.store import project
 from subcog_hooks.store.state import State
 from subcog_hooks.text.sanitise import utf16_units
 
@@ -211,6 +215,7 @@ PREVIEW_CHARACTERS = 80  # of each memory
 
 
 def brief(
+    folder: Annotated[Path | None, Option("--cwd", metavar="DIR", help="Where the session begins; without it, here.")] = None,
     explain: Annotated[
         bool, Option("--explain", help="Show the score of each memory, and the memories that come next.")
     ] = False,
@@ -220,13 +225,20 @@ def brief(
 
     Example: subcog brief --explain
     """
-    home, settings = context.home(), context.settings()
+    root = os.path.abspath(folder) if folder else working_folder()
+    if not os.path.isdir(root):
+        raise UsageError(f"{root or 'the removed folder'} is no folder", "--cwd takes the folder where a session would begin")
+    home = context.home()
     if not context.has_store(home):
         raise nothing_found("there are no memories; `subcog remember` makes the first")
+    here = project.find_project(root)
+    settings = loading.load(home, here.root if here else None)
+    for fault in (*settings.problems, *settings.ignored):
+        terminal.say(fault)
     with context.open_state(terminal.say) as state, ExitStack() as cleanup:
         cleanup.callback(close_left_open)
-        payload = {"session_id": "", "cwd": working_folder(), "hook_event_name": START_EVENT, "source": "startup"}
-        call = HookCall(payload, "", context.here(), settings, state, home, Deadline(context.STATE_WAIT_MS))
+        payload = {"session_id": "", "cwd": root, "hook_event_name": START_EVENT, "source": "startup"}
+        call = HookCall(payload, "", here, settings, state, home, Deadline(context.STATE_WAIT_MS))
         if why := hook_session.silence_reason(call):
             if author.is_agent():
                 raise nothing_found(f"no brief for an agent: {why}")

@@ -53,7 +53,10 @@ def test_what_silences_it_is_said(with_memories: Run) -> None:
     assert "surfacing.brief_characters is 0" in with_memories("brief").err
 
 
-def test_an_empty_store_is_named(subcog: Run) -> None:
+def test_an_empty_store_and_a_missing_folder_are_named(subcog: Run, tmp_path: Path) -> None:
     done = subcog("brief")
     assert (done.code, done.out) == (1, "")
     assert "there are no memories" in done.err
+    done = subcog("brief", "--cwd", str(tmp_path / "gone"))
+    assert done.code == 2
+    assert "is no folder" in done.err
