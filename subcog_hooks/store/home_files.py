@@ -244,7 +244,8 @@ class OwnedRule:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OwnedRule) and vars(self) == vars(other)
 
-    __hash__ = None  # type: ignore[assignment]  # Nothing hashes it.
+    def __hash__(self) -> int:
+        return hash((self.memory, *self.place))
 
 
 def read_rules(home: Home) -> list[OwnedRule]:

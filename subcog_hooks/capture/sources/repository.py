@@ -35,8 +35,8 @@ def find_rule_files(name: str, root: str, reading: SourceReading | None = None) 
     """Return a tool's rule files in a repository, sorted, and its folders that are links to elsewhere. No file comes twice."""
     patterns = SOURCES[name]
     endings = tuple(pattern.rpartition("/")[2].lstrip("*") for pattern in patterns)
-    found = walk_folders(root, TOOL_FOLDERS, reading)
-    paths = [f"{folder}/{file}".lstrip("/") for folder, names in found for file in names if file.endswith(endings)]
+    walked = walk_folders(root, TOOL_FOLDERS, reading)
+    paths = [f"{folder}/{file}".lstrip("/") for folder, names in walked for file in names if file.endswith(endings)]
     rules = [path for path in paths if path in patterns or any("/" in glob and globs.matches(glob, path) for glob in patterns)]
     files = [os.path.join(root, path) for path in rules]
     # A folder of rules that is a link to elsewhere, or none, is named in the report.
