@@ -116,7 +116,8 @@ def sync(
     with ShareState.open(context.home()) as state:
         agreed = sharing.agreed_projects(state, settings)
         new = [name for name in projects if name not in agreed]
-        change = sharing.find_changed_server(state, url, new)
+        is_another = state.is_agreed_elsewhere(new, server_connection.server_identity(url))
+        change = sharing.not_agreed(url) if is_another else None
     if new:
         _ask_agreement(settings, new, change, yes=yes, as_user=as_user)
     try:

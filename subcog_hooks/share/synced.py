@@ -152,12 +152,10 @@ class ShareState:
         [(count,)] = self.run(sql, (server, *values))
         return bool(count == len(set(projects)))
 
-    def agreed_elsewhere(self, projects: Sequence[str], address: str) -> list[str]:
-        """Return the other addresses to which the person agreed to send one of these projects."""
-        sql = (
-            "SELECT DISTINCT place FROM agreements WHERE place <> ? AND project IN (SELECT value FROM json_each(?)) ORDER BY 1"
-        )
-        return [other for (other,) in self.run(sql, (address, json.dumps(list(projects))))]
+    def is_agreed_elsewhere(self, projects: Sequence[str], address: str) -> bool:
+        """Return whether the person agreed to send one of these projects to another address."""
+        sql = "SELECT 1 FROM agreements WHERE place <> ? AND project IN (SELECT value FROM json_each(?)) LIMIT 1"
+        return bool(self.run(sql, (address, json.dumps(list(projects)))))
 
     def forget_other_agreements(self, address: str, server: str) -> bool:
         """Forget agreements for other addresses or databases, and return whether there were any."""

@@ -101,10 +101,10 @@ def test_what_one_server_was_allowed_another_does_not_get(ada: Person, team: Tea
     ada.run("config", "set", "share.url", there)
     rest(ada)
     asked = ada.run("share", "sync", code=2).stderr
-    assert f"localhost/{other} is not the server that you agreed to share with, which was at host={team.server.folder}" in asked
+    assert f"the database at localhost/{other} is not the one that you agreed to share with" in asked
     assert "1 memory would leave" in asked
     assert f"Share {SHOP} with localhost/{other}?; if it is meant, choose it with `subcog share init URL`" in asked
-    assert "is not the server that you agreed to" in ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
+    assert "is not the one that you agreed to" in ada.run("share", "sync", "--yes", code=5).stderr  # a script's own word
     assert team.server.run("SELECT count(*) FROM subcog.memories", other) == [(0,)]
     ada.run("config", "set", "share.url", ada.url)
     ada.run("share", "sync")  # This home knows it already.
@@ -164,6 +164,8 @@ def test_the_server_is_searched_by_words_and_vectors(ada: Person, bob: Person, t
     assert best["score"] == pytest.approx(score, abs=1e-6)
     by_words = bob.run("search", "--team", "--mode", "lexical", "--ids", "login page").stdout
     assert by_words == team.run("SELECT id FROM subcog.memories WHERE doc ->> 'content' LIKE '%%login%%'")[0][0] + "\n"
+    by_meaning = bob.run("search", "--team", "--mode", "semantic", "--ids", "when can no purchase be changed").stdout
+    assert by_meaning.splitlines()[0] == noted
     assert "by ada, a colleague" in bob.run("search", "--team", "frozen orders").stdout
     assert "explains its scores in JSON alone" in bob.run("search", "--team", "--explain", "frozen orders", code=2).stderr
     assert bob.run("search", "--team", "--mode", "lexical", "zebra", code=1).stdout == ""

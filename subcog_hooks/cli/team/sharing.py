@@ -46,7 +46,6 @@ from subcog_hooks.store.vector_reader import ExtensionMissing
 PROJECTS, CUES_FROM = "share.projects", "share.cues_from"
 FAILURE = "failure"  # note: reason why the last synchronisation ended early
 SYNCED = "synced"  # note: time of the last complete synchronisation
-CHOOSE_IT = "if it is meant, choose it with `subcog share init URL`"
 
 
 class _CalledOff(Exception):
@@ -152,13 +151,10 @@ def agreed_projects(state: ShareState, settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in projects_of(settings) if name in agreed)
 
 
-def find_changed_server(state: ShareState, url: str, projects: Sequence[str]) -> NotAgreedTo | None:
-    """Return an error to print where projects were shared with another server before, None otherwise."""
-    before = state.agreed_elsewhere(projects, server_connection.server_identity(url))
-    if not before:
-        return None
-    address, places = server_connection.server_address(url), " and ".join(before)
-    return NotAgreedTo(f"{address} is not the server that you agreed to share with, which was at {places}", CHOOSE_IT)
+def not_agreed(url: str) -> NotAgreedTo:
+    """Return the error for a database where the person agreed to another one."""
+    fact = f"the database at {server_connection.server_address(url)} is not the one that you agreed to share with"
+    return NotAgreedTo(fact, "if it is meant, choose it with `subcog share init URL`")
 
 
 def require_shared(memories: Sequence[Memory]) -> None:
@@ -189,8 +185,7 @@ def erase_on_server(memories: Sequence[Memory]) -> None:
 
 def _require_agreed(state: ShareState, tables: server_schema.TeamTables, url: str, projects: Sequence[str]) -> None:
     if not state.is_agreed_to(tables.server, server_connection.server_identity(url), projects):
-        fact = f"the database at {server_connection.server_address(url)} is not the one that you agreed to share with"
-        raise NotAgreedTo(fact, CHOOSE_IT)
+        raise not_agreed(url)
 
 
 def synchronise_in_background(home: Home, pace: Pace = FULL_PACE) -> str:
