@@ -97,8 +97,8 @@ def list_(as_json: AsJson = False, as_jsonl: AsJsonl = False) -> None:
     try:
         used = models.chosen_space(home, context.settings())
     except ModelError as error:
-        used, missing = PACKAGED, models.missing_files(PACKAGED)
-        terminal.say(f"{error}; until then search uses {'the encoder of the hook' if missing else PACKAGED.name}")
+        used = PACKAGED
+        terminal.say(str(error))
     total = _count_memories()
     records = []
     for space in models.installed_spaces(home):

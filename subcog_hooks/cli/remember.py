@@ -48,8 +48,7 @@ def remember(
         ),
     ] = None,
     path: Annotated[
-        Texts,
-        Option(metavar="GLOB", help="Give it when a tool touches a file that matches this glob, such as src/db/** or *.sql."),
+        Texts, Option(metavar="GLOB", help="Give it when a tool touches a file of this glob, such as src/db/** or *.sql.")
     ] = None,
     when: Annotated[
         Texts,
@@ -60,22 +59,16 @@ def remember(
         ),
     ] = None,
     question: Annotated[
-        Texts,
-        Option(help=f"A question that it answers, in other words; up to {MAX_QUESTIONS}, of {MAX_QUESTION} characters each."),
+        Texts, Option(help=f"A question that it answers, in other words; up to {MAX_QUESTIONS} of {MAX_QUESTION} characters.")
     ] = None,
     standing: Annotated[
         bool | None, Option(help="Say that it holds in every session, or that it does not; otherwise its text tells.")
     ] = None,
     priority: Annotated[
-        int | None,
-        Option(metavar="NUMBER", min=0, max=100, help="With 90 or more it is always given when one of its triggers matches."),
+        int | None, Option(metavar="NUMBER", min=0, max=100, help="With 90 or more it is always given when a trigger matches.")
     ] = None,
     ask_before: Annotated[
-        Texts,
-        Option(
-            metavar="COMMAND",
-            help='Let Claude Code ask you before a command that begins so, such as "git push*", until the note ends.',
-        ),
+        Texts, Option(metavar="COMMAND", help='Let Claude Code ask before a command such as "git push*", until the note ends.')
     ] = None,
     deny: Annotated[
         Texts, Option(metavar="COMMAND", help="Let Claude Code run no command that begins so, until the note ends.")
