@@ -84,21 +84,13 @@ def _register(path: str, scope: str, *, with_skills: bool, dry_run: bool, asks: 
     """Write the hook and the skills, and say so in a line each. asks: first ask whether to write. Raises typer.Exit."""
     # A shared file names nobody's own folders.
     command = ["subcog"] if scope == claude_code.PROJECT else claude_code.hook_command()
-    before = claude_code.read_settings(path)  # Now, as the lines above start programs, and another may write it meanwhile.
 
     def change(text: str | None) -> str:
         with claude_code.faults_named(f"{path} is not a JSON object with hooks as Claude Code writes them"):
             return hook_entries.add_hook(text, command)
 
-    after = change(before)
     all_skills = _find_skills(scope) if with_skills else []  # A link that leads out is refused before anything is written.
-    is_new = after != before
-    if dry_run:
-        _show_change(path, before or "", after)
-    if asks:
-        _ask_to_write("the hook", path, all_skills, is_new=is_new)
-    if not dry_run:
-        _prepare_home()
+    is_new = _agree_on(path, change, "hook", all_skills, dry_run=dry_run, asks=asks)
     if not is_new:
         terminal.say(f"{abbreviate_home(path)} has the hook already")
     elif not dry_run:
@@ -112,12 +104,22 @@ def _register(path: str, scope: str, *, with_skills: bool, dry_run: bool, asks: 
             terminal.say(remark)
 
 
-def _ask_to_write(kind: str, path: str, all_skills: Sequence[skills.Skill], *, is_new: bool) -> None:
-    """Ask whether the new parts may be written. kind: of the entry in the settings. Raises typer.Exit after a no."""
-    parts = [f"{kind} into {abbreviate_home(path)}"] * is_new
-    parts += [f"skills into {abbreviate_home(skill.folder)}" for skill in skills.find_unwritten(all_skills)[:1]]
-    if parts and not terminal.confirm(f"Write {' and '.join(parts)}?", default=True):
-        raise nothing_found("nothing was written")
+def _agree_on(
+    path: str, change: Callable[[str | None], str], kind: str, all_skills: Sequence[skills.Skill], *, dry_run: bool, asks: bool
+) -> bool:
+    """Show the change of settings or ask for it, and make the home. Return whether there is one. Raises typer.Exit for a no."""
+    before = claude_code.read_settings(path)  # Now: programs have found the command, and another may have written it meanwhile.
+    after = change(before)
+    if dry_run:
+        _show_change(path, before or "", after)
+    if asks:
+        parts = [f"the {kind} into {abbreviate_home(path)}"] * (after != before)
+        parts += [f"skills into {abbreviate_home(skill.folder)}" for skill in skills.find_unwritten(all_skills)[:1]]
+        if parts and not terminal.confirm(f"Write {' and '.join(parts)}?", default=True):
+            raise nothing_found("nothing was written")
+    if not dry_run:
+        _prepare_home()
+    return after != before
 
 
 def uninstall(
@@ -181,18 +183,14 @@ def _put_back(path: str, change: Callable[[str | None], str | None], *, dry_run:
 
 
 def _register_elsewhere(client: Client, *, with_skills: bool, dry_run: bool, asks: bool) -> None:
-    path, all_skills = client.settings.path, other_agents.find_skills(client) if with_skills else []
-    if dry_run or asks:
-        before = claude_code.read_settings(path)
-        after = other_agents.add_hook(client, other_agents.command_for(client), before)
-    if asks:
-        _ask_to_write(f"the {client.kind}", path, all_skills, is_new=after != before)
+    command = other_agents.command_for(client)
+    all_skills = other_agents.find_skills(client) if with_skills else []
+    change = functools.partial(other_agents.add_hook, client, command)
+    _agree_on(client.settings.path, change, client.kind, all_skills, dry_run=dry_run, asks=asks)
     if dry_run:
-        _show_change(path, before or "", after)
         skills.bring_skills(all_skills, other_agents.SIGN, dry_run=True)
         return
-    _prepare_home()
-    other_agents.register(client, with_skills=with_skills)
+    other_agents.register(client, command, all_skills)
     if remark := inspection.path_remark():
         terminal.say(remark)
 
@@ -246,7 +244,9 @@ def _prepare_home() -> None:
     is_person = terminal.interactive and not author.is_agent()
     home = Home.find() if is_person else context.home()
     home.create()
-    context.check_store()
+    if context.has_store(context.home()):
+        with context.writing():  # A store that cannot be used is told now.
+            pass
     if not is_person:
         if ignored := find_home()[1]:
             terminal.say_once(ignored)

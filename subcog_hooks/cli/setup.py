@@ -87,7 +87,7 @@ def _ask_for_agents(unasked: frozenset[str], *, is_sure: bool) -> None:
             write_setting(defaults.DECLINED_AGENTS, ",".join(sorted({*_declined_agents(), client.name})))
             continue
         try:
-            other_agents.register(client)
+            other_agents.register(client, other_agents.command_for(client), other_agents.find_skills(client))
         except SubcogError as error:
             terminal.complain(f"subcog: {error.message}")
 

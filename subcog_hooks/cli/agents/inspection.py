@@ -50,11 +50,9 @@ def bad(text: str, exit_code: int = EXIT_STORE) -> Remark:
 
 
 class Registration(NamedTuple):
-    """The registrations of the hook with Claude Code.
+    """The registrations of the hook with Claude Code, and the remarks about them.
 
-    command: the working command in the user's own settings, None for none; is_running: settings or a plugin run the hook;
-    double: the remark about a hook that runs more than once, "" for none; fault: why the registered hook does not run, in a few
-    words, "" for none.
+    command: in the user's own settings; double: the remark about a hook that runs twice; fault: why it does not run; or "".
     """
 
     remarks: list[Remark]

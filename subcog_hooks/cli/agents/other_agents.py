@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
@@ -262,13 +262,12 @@ def find_skills(client: Client) -> list[skills.Skill]:
     return skills.find_skills(folder, skills.agent_command(), is_plain=True) if client.contract else []
 
 
-def register(client: Client, *, with_skills: bool = True) -> None:
+def register(client: Client, command: list[str], all_skills: Sequence[skills.Skill]) -> None:
     """Add our hook and the skills to an agent, and say so. Raises ConfigError, UsageError, ExtraMissing."""
     if client.contract is None and find_spec("mcp") is None:
         raise missing_package()
-    command = command_for(client)  # Before the settings are read: it starts a program, and another may write them meanwhile.
     before, after = claude_code.change_settings(client.settings.path, partial(add_hook, client, command))
-    skills.bring_skills(find_skills(client) if with_skills else [], SIGN, dry_run=False)
+    skills.bring_skills(all_skills, SIGN, dry_run=False)
     if after == before:
         terminal.say(f"{client.settings.path} has the {client.kind} already")
         return

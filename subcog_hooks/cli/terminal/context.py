@@ -119,13 +119,6 @@ def writing() -> Iterator[Store]:
         yield store
 
 
-def check_store() -> None:
-    """Open the store for writing, where there is one. Raises StoreError where the hook could not use it."""
-    if has_store(home()):
-        with writing():
-            pass
-
-
 def has_store(folder: Home) -> bool:
     """Return whether this home has a store. Raises StoreError where the file cannot be read, or has lost its content."""
     try:
