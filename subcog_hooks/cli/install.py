@@ -55,12 +55,12 @@ def init(
     Example: subcog init --dry-run
     """
     inputs.refuse_several({"--yes": yes, "--no": no})
+    inputs.refuse_several({"--for": for_ != CLAUDE, "--user": user, "--project": project, "--local": local})
     asks = terminal.interactive and not (yes or no or dry_run)
     if for_ != CLAUDE:
-        client = _find_client(for_, has_claude_options=any((user, project, local)))
-        _register_elsewhere(client, with_skills=not no_skills, dry_run=dry_run, asks=asks)
+        _register_elsewhere(other_agents.find_client(for_), with_skills=not no_skills, dry_run=dry_run, asks=asks)
         return
-    scope, path = _choose_settings(user=user, project=project, local=local)
+    scope, path = _choose_settings(project=project, local=local)
     if message := claude_code.describe_old_client():
         raise ConfigError(message, "run `claude update`")
     plugin = next((plugin.id for plugin in claude_code.list_plugins() if plugin.runs_where(scope)), None)
@@ -134,13 +134,14 @@ def uninstall(
 
     Example: subcog uninstall
     """
+    inputs.refuse_several({"--for": for_ != CLAUDE, "--user": user, "--project": project, "--local": local})
     if for_ != CLAUDE:
-        client = _find_client(for_, has_claude_options=any((user, project, local)))
+        client = other_agents.find_client(for_)
         has_hook = _put_back(client.settings.path, functools.partial(other_agents.remove_hook, client), dry_run=dry_run)
         if not (skills.take_skills_away(other_agents.find_skills(client), dry_run=dry_run) or has_hook):
             raise nothing_found(f"{client.settings.path} does not have the {client.kind}")
         return
-    scope, path = _choose_settings(user=user, project=project, local=local)
+    scope, path = _choose_settings(project=project, local=local)
     home = context.home()
     rules = [rule for rule in read_rules(home) if rule.path == path]
     has_hook = _put_back(path, functools.partial(_remove_hook, path, rules), dry_run=dry_run)
@@ -195,16 +196,6 @@ def _register_elsewhere(client: Client, *, with_skills: bool, dry_run: bool, ask
         terminal.say(remark)
 
 
-def _find_client(name: str, *, has_claude_options: bool) -> Client:
-    client = other_agents.find_client(name)
-    if has_claude_options:
-        raise UsageError(
-            f"--for {name} changes your own settings of {client.title} alone",
-            "give no option but --no-skills and --dry-run with it",
-        )
-    return client
-
-
 def _remove_skills(scope: str, *, dry_run: bool) -> bool:
     """Remove our skills beside these settings. Return whether there were any. Raises ConfigError."""
     try:
@@ -217,9 +208,9 @@ def _remove_skills(scope: str, *, dry_run: bool) -> bool:
 
 def _find_skills(scope: str) -> list[skills.Skill]:
     """Return our skills beside these settings. Raises UsageError for a link that leads out of a repository."""
-    folder = claude_code.skills_folder(scope)
-    if folder is None:
+    if scope == claude_code.LOCAL:
         return []
+    folder = claude_code.skills_folder(scope)
     if scope == claude_code.USER:
         return skills.find_skills(folder, skills.agent_command())
     for path in (folder, *(skills.path_of(name, folder) for name in skills.SKILLS)):
@@ -227,9 +218,8 @@ def _find_skills(scope: str) -> list[skills.Skill]:
     return skills.find_skills(folder, "subcog")
 
 
-def _choose_settings(*, user: bool, project: bool, local: bool) -> tuple[str, str]:
+def _choose_settings(*, project: bool, local: bool) -> tuple[str, str]:
     """Return the name and the path of the settings that the options name. Raises UsageError."""
-    inputs.refuse_several({"--user": user, "--project": project, "--local": local})
     scope = claude_code.PROJECT if project else claude_code.LOCAL if local else claude_code.USER
     path = claude_code.settings_files().get(scope)
     if path is None:
