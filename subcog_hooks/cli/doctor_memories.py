@@ -48,20 +48,20 @@ class HandOvers(NamedTuple):
     last_at: int
 
 
+NEVER = HandOvers(0, 0)
+
+
 class Use(NamedTuple):
     """The hand-overs of memories by id. since: start of the record, milliseconds since the epoch; None for no record."""
 
     by_id: Mapping[str, HandOvers]
     since: int | None
 
-    def last_given(self, memory: Memory) -> int:
-        """Return when a session last received a memory, 0 for never."""
-        return self.by_id[memory.id].last_at if memory.id in self.by_id else 0
-
     def is_unused(self, memory: Memory, now: int) -> bool:
         """Return whether a memory is unchanged and was given to no session for a year. False while the record is shorter."""
         long_ago = now - YEAR_MS
-        return self.since is not None and max(self.since, memory.written_at, self.last_given(memory)) <= long_ago
+        last_at = self.by_id.get(memory.id, NEVER).last_at
+        return self.since is not None and max(self.since, memory.written_at, last_at) <= long_ago
 
 
 class NearPair(NamedTuple):
@@ -129,7 +129,7 @@ def _is_for_all(memory: Memory) -> bool:
 
 def find_unused(memories: Iterable[Memory], use: Use, now: int) -> list[StoreFinding]:
     """Return the memories that no session received for a year, the longest unused first."""
-    unused = [(use.last_given(memory), memory) for memory in memories if use.is_unused(memory, now)]
+    unused = [(use.by_id.get(memory.id, NEVER).last_at, memory) for memory in memories if use.is_unused(memory, now)]
     findings = []
     for last, memory in sorted(unused, key=lambda row: (row[0] or row[1].created_at, row[1].id)):
         noted = f"noted on {day(memory.created_at)}, given to no session"
@@ -165,7 +165,7 @@ class Inventory:
 
     def sessions_of(self, memory: Memory) -> int:
         """Return the number of sessions that received a memory."""
-        return self.use.by_id[memory.id].sessions if memory.id in self.use.by_id else 0
+        return self.use.by_id.get(memory.id, NEVER).sessions
 
     def by_project(self) -> list[Group]:
         """Return the memories by project; shared memories by scope."""

@@ -225,7 +225,6 @@ def _show_choices() -> None:
         ("notes of Claude Code", "on" if settings[NOTES_SETTING] else "off"),
         *([("notes of this project", ", ".join(imported))] if imported else []),
         ("a model at rest", asked),
-        *(("", line) for line in background_jobs.describe_calls(context.home())),
         ("your sessions", meaning.get(sessions, sessions)),
         ("search of sessions", str(settings[KEPT_SESSIONS])),
         ("other agents", agents or "none"),

@@ -370,7 +370,7 @@ def test_a_day_has_so_many_calls_also_where_a_run_was_killed(
     state = State.open(home, 1_000)
     assert ask.llm_calls_today(state, now_ms()) == 5
     state.close()
-    for command in (("report",), ("doctor",), ("setup",)):
+    for command in (("report",), ("doctor",)):
         done = subcog(*command)
         assert re.search(r"sessions: 5 calls, [\d,]+ characters, the last at \d\d:\d\d", done.out + done.err)
 

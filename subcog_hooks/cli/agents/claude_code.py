@@ -69,12 +69,9 @@ def settings_files() -> dict[str, str]:
     return files
 
 
-def skills_folder(name: str) -> str | None:
-    """Return the folder of Claude Code's skills beside these settings; None where there is none."""
-    files = settings_files()
-    if name == LOCAL or name not in files:
-        return None
-    return os.path.join(os.path.dirname(files[name]), "skills")
+def skills_folder(name: str) -> str:
+    """Return the folder of Claude Code's skills beside these settings."""
+    return os.path.join(os.path.dirname(settings_files()[name]), "skills")
 
 
 def is_users_own(path: str) -> bool:

@@ -21,7 +21,6 @@ _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n"
 # A string or a comment, whole or up to the end of the text: each character is looked at once.
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+"?|//[^\r\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_STRING_OR_FIRST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{\[][ \t\r\n]*+,', re.DOTALL)
 _STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*+"?|,(?=[ \t\r\n]*+[}\]])', re.DOTALL)
 
 _SILENT = "exec 2>/dev/null; "
@@ -66,15 +65,12 @@ def blank_comments(text: str) -> str:
 
 
 def _blank_extras(text: str) -> str:
-    """Return `text` with blanks instead of comments and of commas after the last member. Raises ValueError for `[,]`.
+    """Return `text` with blanks instead of comments and of commas after the last member.
 
     >>> _blank_extras('{"a,}": [1, ], // c')
     '{"a,}": [1  ],     '
     """
-    plain = blank_comments(text)
-    if bare := next((match for match in _STRING_OR_FIRST_COMMA.finditer(plain) if match[0][0] != '"'), None):
-        raise ValueError(f"expected a member at character {bare.end()}")
-    return _STRING_OR_LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], plain)
+    return _STRING_OR_LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], blank_comments(text))
 
 
 def parse_members(text: str, bracket: int) -> list[Member]:

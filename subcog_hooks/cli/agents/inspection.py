@@ -165,7 +165,7 @@ def _describe_double(plugins: list[Plugin], running: Mapping[str, frozenset[tupl
 
 def _judge_skills() -> Iterator[Remark]:
     folder = claude_code.skills_folder(USER)
-    installed = skills.find_skills(folder, skills.agent_command()) if folder else []
+    installed = skills.find_skills(folder, skills.agent_command())
     same, changed = ([skill.name for skill in installed if skill.state == state] for state in (skills.SAME, skills.CHANGED))
     if same or changed:
         by_you = f", changed by you: {', '.join(changed)}" if changed else ""
