@@ -140,10 +140,7 @@ def print_remarks(remarks: Sequence[str]) -> None:
 
 
 def options_for_path(options: ImportOptions, path: str, here: Project | None, *, for_all: bool) -> ImportOptions:
-    """Return the options for a path. A repository's files are about it alone, without `--user` (for_all) and `--trust user`.
-
-    Raises UsageError.
-    """
+    """Return the options for a path; a repository's files are about it alone, unless a person says else. Raises UsageError."""
     holder = importing.check_source(path)
     if holder and for_all and options.keeps_users:
         raise author.needs_consent(f"--user takes {path} out of its repository")

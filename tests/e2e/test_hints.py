@@ -21,9 +21,8 @@ def test_an_interrupted_import_keeps_what_is_stored(bare: Machine) -> None:
     process.stdin.flush()
     wait_until(lambda: count(bare) >= 2 * CHUNK, LONGEST_S)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.endswith(b"interrupted\n")
     assert count(bare) == 2 * CHUNK
 
 
