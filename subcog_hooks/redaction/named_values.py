@@ -16,26 +16,9 @@ from typing import NamedTuple
 import re2
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.redaction import secret_values
-from subcog_hooks.redaction.masking import (
-    MAX_WHOLE_WORD,
-    SECRET_NOUNS,
-    is_hexadecimal,
-    is_unlike_words,
-    looks_random,
-    mixes_cases_and_digits,
-)
-from subcog_hooks.redaction.secret_values import (
-    MARKER,
-    MAX_VALUE,
-    is_key,
-    is_made_of_words,
-    is_mixture,
-    is_seed,
-    is_value,
-    join_alternatives,
-    names_topic,
-)
+from subcog_hooks.redaction import masking, secret_values
+from subcog_hooks.redaction.masking import SECRET_NOUNS, is_hexadecimal, is_unlike_words, looks_random, mixes_cases_and_digits
+from subcog_hooks.redaction.secret_values import MARKER, MAX_VALUE, is_key, is_value, names_topic
 
 # The search runs on a Latin-1 copy of the same length: for all of Unicode, RE2 takes ten times as long.
 _REPLACEMENTS = ('"“”„‹›「」『』', "'‘’‚", "-–—", ">→", ":：", "=＝", ",、。，；", "(（", ")）", " \u2009\u202f")
@@ -87,8 +70,8 @@ ROWS = tuple(
     EverydayRow(kind, tuple(beside.split("|")), pattern, tuple(_JUDGES[name] for name in names.split()), "".join(items))
     for kind, beside, pattern, names, *items in read_rows(__file__, "everyday.tsv")
 )
-_PARTS = join_alternatives("everyday_parts.tsv")
-_WORDS = join_alternatives("named_values.tsv")
+_PARTS = secret_values.join_alternatives("everyday_parts.tsv")
+_WORDS = secret_values.join_alternatives("named_values.tsv")
 _OF_STATEMENTS = ("<said>", "<is noun>", "<is>", "<digits>")  # parts of patterns
 _CASED = ("identifier", "harmless")
 
@@ -133,11 +116,7 @@ def _find_near(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         found = _find_kinds(data[sentence.start() : sentence.end()])
         if not _NEAR_KINDS.isdisjoint(found):
             for word in _NEAR_WORD.finditer(text, *sentence.span()):
-                if (
-                    _is_generated(word[0])
-                    and not _regex("identifier").search(word[0])
-                    and not _regex("harmless").search(word[0])
-                ):
+                if _is_generated(word[0]) and not any(_regex(name).search(word[0]) for name in ("identifier", "harmless")):
                     yield *word.span(), "secret"
         if not _PIN_KINDS.isdisjoint(found):
             numbers = [*_NEAR_PIN.finditer(text, *sentence.span())]
@@ -146,8 +125,8 @@ def _find_near(text: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_generated(word: str) -> bool:
-    is_random = is_key(word) and (is_mixture(word) or word.count("-") > 1)
-    return is_random or (_INNER_DIGIT.search(word) is not None and is_mixture(word))
+    is_random = is_key(word) and (secret_values.is_mixture(word) or word.count("-") > 1)
+    return is_random or (_INNER_DIGIT.search(word) is not None and secret_values.is_mixture(word))
 
 
 def names_secret(text: str) -> bool:
@@ -203,7 +182,7 @@ def _find_wallets(text: str) -> Iterator[tuple[int, int, str]]:
         if word and word[0] in listed:
             run.append(word)
             continue
-        if len(run) in _PHRASE_WORDS and is_seed(text[run[0].start() : run[-1].end()]):
+        if len(run) in _PHRASE_WORDS and secret_values.is_seed(text[run[0].start() : run[-1].end()]):
             yield run[0].start(), run[-1].end(), "seed phrase"
         run = []
 
@@ -239,7 +218,7 @@ def _compile_pattern(pattern: str, nouns: tuple[str, ...] = ()) -> re2._Regexp:
 def _words_pattern(kind: str) -> str:
     """Return the pattern of a kind's nouns: a short one is a whole word, and a sign stands for those beyond Latin-1."""
     words = [(word, re2.escape(word).replace(r"\ ", "[ _-]")) for word in SECRET_NOUNS[kind] if word not in _SIGNS_OF_WORDS]
-    patterns = [rf"\b{pattern}s?\b" if len(word) <= MAX_WHOLE_WORD else pattern for word, pattern in words]
+    patterns = [rf"\b{pattern}s?\b" if len(word) <= masking.MAX_WHOLE_WORD else pattern for word, pattern in words]
     return f"(?:{'|'.join([*patterns, _SIGNS[kind]])})"
 
 
@@ -264,7 +243,7 @@ _REST_OF_VALUE = re.compile(r"[^\s\"'`,;<>…—]*")
 def find_assigned(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and kind of the values of such names that look like passwords and keys."""
     last_end = 0
-    for head in _assignment_heads().finditer(text):
+    for head in re.finditer(ASSIGNMENT_HEAD, text, re.IGNORECASE):
         if head.start() < last_end:
             continue
         value = _VALUE.match(text, head.end())
@@ -291,11 +270,6 @@ def find_assigned(text: str) -> Iterator[tuple[int, int, str]]:
             if len(secret) == MAX_VALUE and (rest := _REST_OF_VALUE.match(text, last_end)):
                 last_end = rest.end()
             yield start, last_end, kind
-
-
-@cache
-def _assignment_heads() -> re.Pattern[str]:
-    return re.compile(ASSIGNMENT_HEAD, re.IGNORECASE)
 
 
 MIN_NAMED = 10  # characters of a random value beside a name; generated passwords have 12
@@ -370,14 +344,11 @@ def _classify_value(text: str, start: int, end: int, head: str, has_secret: Call
     if len(value) < MIN_NAMED or not (is_random or (is_mixed and is_unlike_words(value))):
         return ""
     parts = re.split(r"[/.\\:]", value)
-    if (len(parts) >= 3 and max(map(len, parts)) < MIN_ALONE) or is_made_of_words(value):  # a path, or words
+    if (len(parts) >= 3 and max(map(len, parts)) < MIN_ALONE) or secret_values.is_made_of_words(value):  # a path, or words
         return ""
     before = text[max(0, start - _BEFORE) : start]
-    if (
-        _regex("public place").search(text, max(0, start - _MAX_URL), start)
-        or _HOST.match(value)
-        or _regex("no secret").search(before)
-    ):
+    is_public = _regex("public place").search(text, max(0, start - _MAX_URL), start) or _HOST.match(value)
+    if is_public or _regex("no secret").search(before):
         return ""
     is_hash = is_hexadecimal(value) and not is_mixed
     name = _ASSIGNED.search(before)

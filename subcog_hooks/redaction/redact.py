@@ -124,11 +124,9 @@ _KEY_BLOCK = "private key"
 
 
 def _prefix_pattern(form: str, character_class: str) -> str:
-    prefixes_by_length: dict[int, list[str]] = {}
-    rows = [(int(length), words.split()) for row_form, length, words in masking.TOKEN_ROWS if row_form == form]
-    for length, prefixes in sorted(rows, key=lambda row: row[0]):
-        prefixes_by_length.setdefault(length, []).extend(map(re.escape, prefixes))
-    tokens = "|".join(f"(?:{'|'.join(names)}){character_class}{{{length},}}" for length, names in prefixes_by_length.items())
+    rows = [(int(length), map(re.escape, words.split())) for row_form, length, words in masking.TOKEN_ROWS if row_form == form]
+    in_order = sorted(rows, key=lambda row: row[0])
+    tokens = "|".join(f"(?:{'|'.join(prefixes)}){character_class}{{{length},}}" for length, prefixes in in_order)
     return rf"(?:\b|_|\\[nrt])({tokens})"
 
 
@@ -198,12 +196,11 @@ def _pattern_spans(text: str, plain: str, data: bytes) -> list[_Span]:
     for rank, rule in enumerate(_all_rules()):
         last_end = 0
         for match in _match_rule(rule, plain, data):
-            span = match.span(rule.group)
-            if span[0] < last_end:
+            start, end = match.span(rule.group)
+            if start < last_end:
                 continue
             if rule.group == 0 and rule.kind != _KEY_BLOCK:
-                span = _trim_to_token(plain, *span)
-            start, end = span
+                start, end = _trim_to_token(plain, start, end)
             last_end = end
             secret = text[start:end]
             if secret and rule.holds(secret) and (MARKER not in secret or rule.kind == _KEY_BLOCK):
