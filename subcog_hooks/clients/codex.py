@@ -5,14 +5,13 @@ After a compaction it asks for a new start with the next prompt, but not where t
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Settings, first_files, read_texts, same
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Place, Settings, read_texts, same
 from subcog_hooks.core import light_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from subcog_hooks.clients.description import Place
 
 ON_TERMINAL = "cli"  # `codex exec` writes another source into its session.
 MAX_FIRST_LINE = 256 * 1024  # bytes; the line has Codex's instructions for the model, of 20 kB.
@@ -35,7 +34,7 @@ def is_on_terminal(payload: Mapping[str, object]) -> bool:
 def read_instructions(place: Place) -> Iterator[str]:
     """Yield the AGENTS.md files that Codex puts before the model, of which another may stand in for each."""
     names = ("AGENTS.override.md", "AGENTS.md")
-    return read_texts(first_files([CLIENT.settings.folder_path, *place.folders()], names))
+    return read_texts(description.first_files([CLIENT.settings.folder_path, *place.folders()], names))
 
 
 CLIENT = Client(

@@ -8,25 +8,12 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import (
-    COMPACTED,
-    ENTRIES,
-    TOP_LEVEL,
-    Client,
-    Contract,
-    Settings,
-    all_files,
-    has_terminal,
-    read_texts,
-    rule_files,
-    same,
-)
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import Client, Contract, Place, Settings, all_files, read_texts, rule_files, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:
@@ -48,7 +35,7 @@ CLIENT = Client(
     Settings(
         ".copilot",
         "hooks/subcog.json",
-        ENTRIES,
+        description.ENTRIES,
         variable="COPILOT_HOME",
         hook={"type": "command", "timeoutSec": 10},
         command_key="powershell" if os.name == "nt" else "bash",
@@ -58,14 +45,14 @@ CLIENT = Client(
     Contract(
         # A command that failed is a success with an exit code.
         same("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SessionEnd")
-        | {"PostToolUse": "PostToolUseFailure", "PreCompact": COMPACTED},
+        | {"PostToolUse": "PostToolUseFailure", "PreCompact": description.COMPACTED},
         fields={"path": "file_path", "old_str": "old_string", "new_str": "new_string", "file_text": "content"},
-        form=TOP_LEVEL,
+        form=description.TOP_LEVEL,
         max_bytes=900_000,
         begins_at_prompt=True,
         drops_calls=True,
         heeds_permission=True,
-        sees_person=has_terminal,
+        sees_person=description.has_terminal,
     ),
     "session-state/*/events.jsonl",
     read_instructions=read_instructions,

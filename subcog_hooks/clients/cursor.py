@@ -6,23 +6,12 @@ which newer versions take. A text of more than 10,000 characters is dropped.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import (
-    COMPACTED,
-    ENTRIES,
-    SNAKE_CASE,
-    Client,
-    Contract,
-    Settings,
-    all_files,
-    read_texts,
-    rule_files,
-)
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import ENTRIES, Client, Contract, Place, Settings, all_files, read_texts, rule_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:
@@ -47,12 +36,12 @@ CLIENT = Client(
             "sessionStart": "SessionStart",
             "beforeSubmitPrompt": "UserPromptSubmit",
             "postToolUse": "PreToolUse",
-            "preCompact": COMPACTED,
+            "preCompact": description.COMPACTED,
             "sessionEnd": "SessionEnd",
         },
         tools={"Shell": "Bash"},
         fields={"path": "file_path", "contents": "content"},
-        form=SNAKE_CASE,
+        form=description.SNAKE_CASE,
         max_bytes=10_000,
         begins_at_prompt=True,
         keeps_start=True,

@@ -5,13 +5,11 @@ From the hooks reference of docs.factory.ai. A compaction begins a session with 
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import GROUPS, Client, Contract, Settings, all_files, read_texts, same
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Place, Settings, all_files, read_texts, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:

@@ -6,24 +6,13 @@ event asks for a new start.
 
 from __future__ import annotations
 
-from subcog_hooks.clients.description import (
-    GROUPS,
-    TO_BE_COMPACTED,
-    Client,
-    Contract,
-    Settings,
-    all_files,
-    configured_names,
-    has_terminal,
-    read_texts,
-)
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import GROUPS, TO_BE_COMPACTED, Client, Contract, Place, Settings, all_files, read_texts
 from subcog_hooks.core.files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from subcog_hooks.clients.description import Place
 
 MAX_SESSION_FILE = 64 * 1024 * 1024  # bytes, read once after a `/compress`
 MAX_HEAD = 200  # bytes of a message with its id, its time and its type
@@ -32,7 +21,7 @@ MAX_HEAD = 200  # bytes of a message with its id, its time and its type
 def read_instructions(place: Place) -> Iterator[str]:
     """Yield the GEMINI.md files that Gemini CLI puts before the model, and those with a name of its settings."""
     own = CLIENT.settings.folder_path
-    names = ["GEMINI.md", *configured_names([own, *all_files([place.root, place.folder], [".gemini"])])]
+    names = ["GEMINI.md", *description.configured_names([own, *all_files([place.root, place.folder], [".gemini"])])]
     return read_texts(all_files([own, *place.folders_read()], names), place.root)
 
 
@@ -83,7 +72,7 @@ CLIENT = Client(
         begins_at_prompt=True,
         announces_all=True,
         was_compacted=was_compacted,
-        sees_person=has_terminal,
+        sees_person=description.has_terminal,
     ),
     "tmp/*/chats/session-*.jsonl",
     read_instructions=read_instructions,

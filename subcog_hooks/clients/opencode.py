@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import (
-    COMPACTED,
-    PLUGIN,
-    Client,
-    Contract,
-    Folder,
-    Settings,
-    first_files,
-    has_terminal,
-    read_texts,
-)
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import Client, Contract, Place, Settings, first_files, read_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from subcog_hooks.clients.description import Place
 
 
 def read_instructions(place: Place) -> Iterator[str]:
@@ -33,16 +22,16 @@ def read_instructions(place: Place) -> Iterator[str]:
 CLIENT = Client(
     "opencode",
     "OpenCode",
-    Settings(".config/opencode", "plugins/subcog.js", PLUGIN, variable="XDG_CONFIG_HOME", below="opencode"),
+    Settings(".config/opencode", "plugins/subcog.js", description.PLUGIN, variable="XDG_CONFIG_HOME", below="opencode"),
     Contract(
-        {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": COMPACTED},
+        {"chat.message": "UserPromptSubmit", "tool.execute.after": "PreToolUse", "session.compacted": description.COMPACTED},
         tools={"edit": "Edit", "write": "Write", "read": "Read", "bash": "Bash", "grep": "Grep", "glob": "Glob"},
         fields={"filePath": "file_path", "oldString": "old_string", "newString": "new_string"},
         max_bytes=300_000,
         begins_at_prompt=True,
-        sees_person=has_terminal,
+        sees_person=description.has_terminal,
     ),
     "opencode.db",
     read_instructions=read_instructions,
-    session_folder=Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
+    session_folder=description.Folder(".local/share/opencode", variable="XDG_DATA_HOME", below="opencode"),
 )

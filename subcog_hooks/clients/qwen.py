@@ -7,24 +7,12 @@ from __future__ import annotations
 
 import os
 
-from subcog_hooks.clients.description import (
-    GROUPS,
-    Client,
-    Contract,
-    Settings,
-    all_files,
-    configured_names,
-    has_terminal,
-    read_texts,
-    rule_files,
-    same,
-)
+from subcog_hooks.clients import description
+from subcog_hooks.clients.description import GROUPS, Client, Contract, Place, Settings, all_files, read_texts, rule_files, same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from subcog_hooks.clients.description import Place
 
 # Qwen Code 0.24.4 sets it for its hooks, but not in print mode.
 HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))
@@ -33,7 +21,7 @@ HAS_SCREEN = bool(os.environ.get("QWEN_CODE_MESSAGING_SOCKET"))
 def read_instructions(place: Place) -> Iterator[str]:
     """Yield the QWEN.md and AGENTS.md files that Qwen Code puts before the model, and its rules."""
     own = CLIENT.settings.folder_path
-    names = configured_names([own, *all_files([place.root, place.folder], [".qwen"])]) or ["QWEN.md", "AGENTS.md"]
+    names = description.configured_names([own, *all_files([place.root, place.folder], [".qwen"])]) or ["QWEN.md", "AGENTS.md"]
     files = all_files([own, *place.folders()], names)
     rules = rule_files([place.root], ".qwen/rules", ".md", lambda fields: "paths" not in fields)
     return read_texts([*files, *rules], place.root)
@@ -64,7 +52,7 @@ CLIENT = Client(
         max_bytes=600_000,
         escapes=True,
         begins_at_prompt=not HAS_SCREEN,
-        sees_person=lambda payload: HAS_SCREEN or has_terminal(payload),
+        sees_person=lambda payload: HAS_SCREEN or description.has_terminal(payload),
     ),
     "projects/*/chats/*.jsonl",
     read_instructions=read_instructions,

@@ -6,27 +6,8 @@ import os
 
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import InvalidMemory, UsageError
-from subcog_hooks.cues.conditions import (
-    EQ,
-    FACT_KINDS,
-    FLAG,
-    GLOB,
-    GTE,
-    IN,
-    LTE,
-    MAX_DEPTH,
-    MAX_TEXT,
-    NOT,
-    NUMBER,
-    PATH,
-    TEXT,
-    TOOLS,
-    TRUTH,
-    WHOLE,
-    as_operators,
-    is_number,
-    is_scalar,
-)
+from subcog_hooks.cues import conditions
+from subcog_hooks.cues.conditions import EQ, FLAG, GLOB, GTE, IN, LTE, MAX_TEXT, NOT, NUMBER, PATH, TEXT, TRUTH, WHOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +22,7 @@ MAX_NAME = 64  # characters
 CHOICES = {  # the only values of these facts
     "source": ("startup", "resume", "clear", "compact", "fork"),
     "platform": ("linux", "macos", "windows"),
-    "tool": TOOLS,
+    "tool": conditions.TOOLS,
 }
 OPERATORS = (EQ, IN, GTE, LTE, GLOB, NOT)
 EXPECTED_NAME = f"a name has 1 to {MAX_NAME} letters, digits, _ - and ., and begins with a letter"
@@ -67,16 +48,16 @@ def is_valid_name(name: str) -> bool:
 
 
 def _check_condition(name: str, condition: object, depth: int) -> None:
-    if isinstance(condition, dict) and depth > MAX_DEPTH:
-        raise condition_error(name, "conditions within conditions", f"at most {MAX_DEPTH} of them")
+    if isinstance(condition, dict) and depth > conditions.MAX_DEPTH:
+        raise condition_error(name, "conditions within conditions", f"at most {conditions.MAX_DEPTH} of them")
     if condition == {}:
         raise condition_error(name, "{}", "expected an operator: " + ", ".join(OPERATORS))
-    for operator, operand in as_operators(condition).items():
+    for operator, operand in conditions.as_operators(condition).items():
         _check_operator(name, operator, operand, depth)
 
 
 def _check_operator(name: str, operator: str, operand: object, depth: int) -> None:
-    kind = FACT_KINDS.get(name, FLAG)
+    kind = conditions.FACT_KINDS.get(name, FLAG)
     if operator == EQ:
         _check_value(name, "", operand, kind)
     elif operator == IN:
@@ -110,9 +91,9 @@ def _expected_value(name: str, value: object, kind: str) -> str:
     if kind == TRUTH:
         has_kind = isinstance(value, bool)
     elif kind in (NUMBER, WHOLE):
-        has_kind = is_number(value) and (kind == NUMBER or isinstance(value, int))
+        has_kind = conditions.is_number(value) and (kind == NUMBER or isinstance(value, int))
     else:
-        has_kind = isinstance(value, str) if kind != FLAG else is_scalar(value)
+        has_kind = isinstance(value, str) if kind != FLAG else conditions.is_scalar(value)
     if not has_kind:
         return f"expected {kind}"
     min_length = 0 if kind == FLAG else 1
@@ -183,7 +164,7 @@ def parse_condition(text: str) -> tuple[str, object]:
         raise InvalidMemory(f"when has {name[:80]!r}", EXPECTED_NAME)
     if rest and (not sign or operand[:1] == "="):
         raise condition_error(name, format_value(rest), f"expected one of {' '.join(_SIGNS)}, {_EXAMPLES}")
-    kind = FACT_KINDS.get(name, FLAG)
+    kind = conditions.FACT_KINDS.get(name, FLAG)
     if not sign and kind not in (TRUTH, FLAG):
         raise condition_error(name, "it has no value", f"expected {kind}, {_EXAMPLES}")
     condition: object = True
@@ -213,7 +194,7 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, object]:
     for text in texts:
         name, condition = parse_condition(text)
         if name in when:
-            first, second = as_operators(when[name]), as_operators(condition)
+            first, second = conditions.as_operators(when[name]), conditions.as_operators(condition)
             if not first.keys().isdisjoint(second):
                 hint = "give one; several values have commas between them"
                 raise condition_error(name, "two conditions that cannot be joined", hint)
@@ -249,7 +230,7 @@ def parse_fact(text: str) -> tuple[str, Scalar]:
     (('branch', 'main'), ('prompts', 3), ('first_prompt', True), ('mood', 'ill'))
     """
     name, rest = _split_at_sign(text)
-    kind = FACT_KINDS.get(name)
+    kind = conditions.FACT_KINDS.get(name)
     if kind is None:
         return parse_flag(text)
     value_text = rest[1:].strip()
@@ -267,7 +248,7 @@ def parse_fact(text: str) -> tuple[str, Scalar]:
 
 def check_flag(name: str) -> None:
     """Raise UsageError unless a flag may have this name."""
-    if name in FACT_KINDS:
+    if name in conditions.FACT_KINDS:
         raise UsageError(f"{name} is known without being set", "a flag has a name of its own, for instance clinician_mode")
     if not is_valid_name(name):
         raise UsageError(f"{name[:80]!r} is no name of a flag", EXPECTED_NAME)
@@ -292,7 +273,7 @@ def _parse_value(text: str, kind: str) -> Scalar:
         value = light_json.loads(text)
     except ValueError:
         return text
-    return value if is_scalar(value) else text  # type: ignore[return-value]  # is_scalar checks it
+    return value if conditions.is_scalar(value) else text  # type: ignore[return-value]  # is_scalar checks it
 
 
 def _is_quoted(text: str) -> bool:

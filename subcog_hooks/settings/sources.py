@@ -14,17 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.files import read_regular
-from subcog_hooks.settings.defaults import (
-    DEFAULTS,
-    EVERYTHING,
-    NOT_READ,
-    ROWS,
-    SWITCHES,
-    TUNED_SECTIONS,
-    WITH_TRANSCRIPT,
-    Settings,
-    Value,
-)
+from subcog_hooks.settings import defaults
+from subcog_hooks.settings.defaults import DEFAULTS, ROWS, SWITCHES, TUNED_SECTIONS, Settings, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +177,8 @@ def _is_path(text: str) -> bool:
 
 
 def _is_age(text: str) -> bool:
-    return text in (NOT_READ, WITH_TRANSCRIPT) or (text[:-1].isdecimal() and len(text) <= MAX_AGE and text[-1] in "dwmy")
+    is_word = text in (defaults.NOT_READ, defaults.WITH_TRANSCRIPT)
+    return is_word or (text[:-1].isdecimal() and len(text) <= MAX_AGE and text[-1] in "dwmy")
 
 
 def _is_long_text(text: str) -> bool:
@@ -290,7 +282,7 @@ def _unreadable_file(problem: str, text: str = "", *, is_own: bool) -> Settings:
         for name in (SWITCHES if is_own else ())
         if not text or re.search(rf"\b{name.rpartition('.')[2]}\b[\"']?\s*=\s*(?!true\b)", text)
     ]
-    return Settings(dict.fromkeys(switches, False), [problem], [EVERYTHING])
+    return Settings(dict.fromkeys(switches, False), [problem], [defaults.EVERYTHING])
 
 
 def _check_value(name: str, value: object, *, is_own: bool) -> Value:
