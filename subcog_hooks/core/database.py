@@ -44,26 +44,36 @@ def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     _check_regular_file(path)
     try:
         try:
-            return _open_checked_reader(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
+            return _open_checked(path, schema, apsw.SQLITE_OPEN_READONLY, busy_ms, path)
         except apsw.Error as error:
             if not _has_no_room_beside(path, error):
                 raise
         uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?immutable=1"
-        return _open_checked_reader(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
+        return _open_checked(uri, schema, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, busy_ms, path)
     except apsw.Error as error:
         raise translate_error(error, path) from error
 
 
-def _open_checked_reader(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
-    connection = _open(name, flags, busy_ms)
+def _open_checked(name: str, schema: Schema, flags: int, busy_ms: float, path: str) -> apsw.Connection:
+    connection = apsw.Connection(name, flags=flags)
     try:
+        connection.set_busy_timeout(int(busy_ms))
         version = _version(connection, path)
-        if version == 0:
-            raise StoreError(
-                f"{path} is empty", "another process is making it, or was stopped while it did; any writing command goes on"
-            )
-        _check_version(version, schema, path)
-        if version in schema.upgrades:
+        if version:
+            _check_version(version, schema, path)
+        if flags & apsw.SQLITE_OPEN_READWRITE:
+            if connection.readonly("main"):  # SQLite falls back to that by itself
+                raise StoreError(f"{path} cannot be written", "check its permissions")
+            if version != schema.version:
+                _create_or_upgrade(connection, schema, path)
+            connection.pragma("synchronous", schema.synchronous)
+            if schema.synchronous == "FULL":
+                connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
+                connection.pragma("secure_delete", True)  # edited or purged texts do not stay in free pages
+        elif not version:
+            remedy = "another process is making it, or was stopped while it did; any writing command goes on"
+            raise StoreError(f"{path} is empty", remedy)
+        elif version in schema.upgrades:
             raise StoreError(f"{path} is of an earlier version", "run `subcog doctor`, which upgrades it")
     except BaseException:
         connection.close()
@@ -98,7 +108,7 @@ def open_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
     give_up_at = time.monotonic() + busy_ms / 1000.0
     while True:
         try:
-            return _open_checked_writer(path, schema, busy_ms)
+            return _open_checked(path, schema, apsw.SQLITE_OPEN_READWRITE, busy_ms, path)
         except (apsw.BusyError, apsw.LockedError) as error:
             # another process makes the tables: SQLite does not wait by itself when the journal mode is being changed
             if time.monotonic() >= give_up_at:
@@ -112,26 +122,6 @@ def open_in_memory(schema: Schema) -> apsw.Connection:
     """Return a connection to an empty database in memory, which ends when it is closed."""
     connection = apsw.Connection(":memory:")
     _create_or_upgrade(connection, schema, ":memory:")
-    return connection
-
-
-def _open_checked_writer(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:
-    connection = _open(path, apsw.SQLITE_OPEN_READWRITE, busy_ms)
-    try:
-        version = _version(connection, path)
-        if version:
-            _check_version(version, schema, path)
-        if connection.readonly("main"):  # SQLite falls back to that by itself
-            raise StoreError(f"{path} cannot be written", "check its permissions")
-        if version != schema.version:
-            _create_or_upgrade(connection, schema, path)
-        connection.pragma("synchronous", schema.synchronous)
-        if schema.synchronous == "FULL":
-            connection.pragma("fullfsync", True)  # macOS: there a plain fsync stops at the drive's cache
-            connection.pragma("secure_delete", True)  # edited or purged texts do not stay in free pages
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -155,12 +145,6 @@ def overwrite_log(connection: apsw.Connection, path: str) -> None:
         raise translate_error(error, path) from error
     if is_read:
         raise StoreBusy("purged, but another process still reads the old bytes", "they go when the next command ends after it")
-
-
-def _open(path: str, flags: int, busy_ms: float) -> apsw.Connection:
-    connection = apsw.Connection(path, flags=flags)
-    connection.set_busy_timeout(int(busy_ms))
-    return connection
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
