@@ -270,11 +270,7 @@ def embed_all_pending(homes: Iterable[Home], pace: Pace = FULL_PACE) -> int:
             models.chosen_space(home, loading.load(home))
         except SubcogError as error:
             log.write_line(home, str(error))
-        seen: set[str] = set()
-        # The spaces are listed again each time: the user may have chosen another one meanwhile.
-        while new := [space for space in _spaces_in_use(home) if space.name not in seen]:
-            space = new[0]
-            seen.add(space.name)
+        for space in _spaces_in_use(home):
             if not pace.goes_on():
                 break
             try:

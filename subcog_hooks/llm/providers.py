@@ -11,7 +11,7 @@ import time
 from subcog_hooks import __version__
 from subcog_hooks.core import light_json
 from subcog_hooks.core.errors import ConfigError, ProviderError, UnusableAnswer
-from subcog_hooks.core.files import NotRegular, open_regular
+from subcog_hooks.core.files import open_regular
 from subcog_hooks.core.records import record
 from subcog_hooks.llm.question import Address
 from subcog_hooks.settings.defaults import ANTHROPIC, BACKGROUND_LLM, CLAUDE, DEFAULTS, NO_LLM, OPENAI, PROMPT_LLM
@@ -105,10 +105,9 @@ def _http_provider(setting: str, settings: Settings, home: Home) -> Provider:
     model = str(settings["llm.model"]) or MODELS[name]
     if not model:
         raise ConfigError("llm.model is not set", "name a model that the server has: subcog config set llm.model NAME")
-    is_private = address.is_secure or address.is_here
     path = str(settings["llm.key_file"])
     key = _key_from_file(path, home) if path else _key_from_environment(VARIABLES[name]) if is_its_own else ""
-    if key and not is_private:
+    if key and not (address.is_secure or address.is_here):
         raise ConfigError("llm.base_url begins with http://: the key would travel in the clear", "use https")
     if not key and is_its_own:
         raise ConfigError(f"{name} needs a key", f"set {VARIABLES[name]}, or llm.key_file to a file that holds it")
@@ -142,14 +141,9 @@ def _key_from_environment(variable: str) -> str:
 def _key_from_file(path: str, home: Home) -> str:
     path = os.path.join(home.root, os.path.expanduser(path))
     try:
-        descriptor = open_regular(path)
-        try:
-            status = os.fstat(descriptor)
-            raw = os.read(descriptor, MAX_KEY)
-        finally:
-            os.close(descriptor)
-    except NotRegular:
-        raise ConfigError(f"llm.key_file: {path} is not a file", "write the key into a file") from None
+        with open(open_regular(path), "rb") as file:
+            status = os.fstat(file.fileno())
+            raw = file.read(MAX_KEY)
     except OSError as error:
         raise ConfigError(f"llm.key_file: {path} cannot be read: {error.strerror}", "write the key into it") from None
     if os.name != "nt" and status.st_uid != os.getuid():

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = ".subcog.toml"
 PREFIXES = tuple(f"SUBCOG_{section}_".upper() for section in (*TUNED_SECTIONS, "semantic", "keyword"))  # of our variables
-VARIABLE = "a variable"  # a source of values
-MIN_SIMILARITY = "search.min_similarity"
 _NEVER = 2.0  # above any probability
 
 
@@ -54,7 +52,7 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
         variables = read_variables(os.environ)
         stronger = variables.values
         if not obeys_variables:
-            stronger, loosening = _keep_tightening(variables, Settings(values), VARIABLE)
+            stronger, loosening = _keep_tightening(variables, Settings(values), "a variable")
             ignored += loosening
         values = _overlay(values, stronger)
         sources |= {name: variables.sources[name] for name in stronger}
@@ -78,9 +76,7 @@ def _keep_tightening(part: Settings, own: Settings, source: str) -> tuple[dict[s
             fault = f"is true, yours is false; {source} may only switch it off"
         else:
             fault = f"is {value}, yours is {own[name]}; {source} may only {rights[name].split()[-1]} it"
-        is_obeyed = (source, name) == (VARIABLE, MIN_SIMILARITY)
-        obeys = "only your own `subcog search` obeys it" if is_obeyed else "it is ignored"
-        ignored.append(f"{part.sources[name]}: {name} {fault}, so {obeys}")
+        ignored.append(f"{part.sources[name]}: {name} {fault}, so it is ignored")
     return tightening, ignored
 
 

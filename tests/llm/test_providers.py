@@ -143,7 +143,7 @@ def test_a_key_file_holds_one_key(home: Home, tmp_path: Path, text: str, fact: s
 @pytest.mark.skipif(os.name == "nt", reason="there are no named pipes of this kind")
 def test_a_key_file_that_is_none_is_named(home: Home, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", stat.S_IRUSR | stat.S_IWUSR)  # It does not hang.
-    for path, fact in (("missing", "No such file"), ("", "is not a file"), ("pipe", "is not a file")):
+    for path, fact in (("missing", "No such file"), ("", "not a regular file"), ("pipe", "not a regular file")):
         with pytest.raises(ConfigError, match=fact):
             providers.provider_of(settings(provider="anthropic", key_file=str(tmp_path / path)), home)
 
