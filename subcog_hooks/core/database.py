@@ -82,10 +82,7 @@ def _open_checked(name: str, schema: Schema, flags: int, busy_ms: float, path: s
 
 
 def _has_no_room_beside(path: str, error: apsw.Error) -> bool:
-    """Return whether SQLite has no place for its shared memory, while the file is complete without its log.
-
-    Raises StoreError in a read-only folder for a file that is not complete.
-    """
+    """Return whether SQLite has no place for its memory beside a file that is whole without its log. Raises StoreError."""
     try:
         has_log = os.stat(f"{path}-wal").st_size > 0
     except OSError:  # A writer that ends deletes it.

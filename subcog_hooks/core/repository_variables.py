@@ -40,10 +40,7 @@ class ProjectVariables:
     __slots__ = ("_folders", "_sets_all", "_setters", "_texts")
 
     def __init__(self, session_folder: str = "", mentioning: Sequence[str] = MENTIONING) -> None:
-        """Read the settings in each folder around those at hand, up to the person's own folder.
-
-        session_folder: the folder of the session, as the client reports it; mentioning: the files that are searched for names.
-        """
+        """Read the settings in each folder up to the person's own. mentioning: the files that are searched for names."""
         self._folders: list[str] = []  # without a bare folder: the root has each folder of the PATH below it
         self._setters: dict[str, str] = {}
         self._sets_all = ""  # a file that no reader understands, though the agent may
@@ -100,10 +97,7 @@ def find_setter(*variables: str) -> str:
 
 
 def drop_set_variables(*prefixes: str) -> list[str]:
-    """Remove the variables with these prefixes that a repository at hand sets from this process's environment.
-
-    Return a line for each.
-    """
+    """Remove variables with these prefixes that a repository sets from the environment. Return a line for each."""
     candidates = [variable for variable in os.environ if variable.startswith(prefixes)]
     if not candidates:
         return []
@@ -178,10 +172,7 @@ MAX_RECORD = 64 * 1024  # bytes that are read
 
 
 def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
-    """Return why a repository may have chosen this home, "" where it cannot have done so, or where the user has accepted it.
-
-    folder, is_typed: as for `paths.find_home`.
-    """
+    """Return why a repository may have chosen this home; "" where it cannot have, or where the user has accepted it."""
     named = os.environ.get("SUBCOG_HOME", "")
     fault = ""
     if not is_typed:

@@ -210,10 +210,7 @@ class _Work:
 def _split_in_groups(
     texts: dict[str, tuple[str, list[int]]], max_read: int, largest: tuple[int, int]
 ) -> Iterator[list[tuple[str, str, list[int]]]]:
-    """Yield groups of (content hash, text, keys).
-
-    max_read: characters of a text that the model reads; largest: texts and characters, about, of a group.
-    """
+    """Yield groups of (content hash, text, keys), of about the `largest` texts and characters. max_read: of a text."""
     max_texts, max_characters = largest
     group: list[tuple[str, str, list[int]]] = []
     characters = 0

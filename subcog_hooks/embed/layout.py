@@ -53,10 +53,7 @@ _read_at: Callable[[int, int, int], bytes] = getattr(os, "pread", _seek_and_read
 
 
 class PackedFile:
-    """An open packed file: its header has little-endian uint32 fields behind a magic, the last one a checksum.
-
-    checksum: from the header, which identifies the encoder.
-    """
+    """An open packed file. Its header: a magic, then little-endian uint32 fields, the last one the checksum of the rest."""
 
     __slots__ = ("_fd", "checksum", "path")
 

@@ -88,10 +88,7 @@ def find_space(home: Home, name: str) -> Space:
 
 
 def chosen_space(home: Home, settings: Settings) -> Space:
-    """Return the space of terminal search: the user's, else the packaged one.
-
-    Raises ModelError when its model is not installed.
-    """
+    """Return the user's space of terminal search, else the packaged one. Raises ModelError when its model is missing."""
     space = find_space(home, str(settings[SETTING]))
     if lacking := missing_files(space):
         raise ModelError(f"the model {space.model} lacks {lacking[0]}", space.remedy)
@@ -226,10 +223,7 @@ def open_vectors(
 
 
 def provisional_encoder(space: Space) -> Encode:
-    """Return the encoder that gives a space's new memories their first vectors.
-
-    They are static in the packaged space; others have none.
-    """
+    """Return the encoder of the first vectors of new memories: static in the packaged space, none in others."""
 
     def encode(texts: Sequence[str]) -> list[bytes | None]:
         from subcog_hooks.embed import neural_encoder  # most callers have no new texts

@@ -37,10 +37,7 @@ MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 
 
 class PackagedModel:
-    """all-MiniLM-L6-v2: the mean of its tokens' vectors, of length 1.
-
-    tokenizer: it truncates at the 256 tokens of tokenizer.json.
-    """
+    """all-MiniLM-L6-v2: the mean of its tokens' vectors, of length 1. `tokenizer` truncates at 256 tokens."""
 
     __slots__ = ("_session", "tokenizer")
 
@@ -243,10 +240,7 @@ _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,2}|\w{1,5}|\S"
 
 
 def encode_provisionally(texts: Sequence[str]) -> list[bytes | None]:
-    """Return the vectors of whole texts: of English ones by the static encoder, of others by the multilingual one.
-
-    None for a text without a vector.
-    """
+    """Return the vectors of texts, None for none: of English by the static encoder, of others by the multilingual one."""
     are_foreign = list(map(is_foreign, texts))
     english_texts = [text for text, is_other in zip(texts, are_foreign, strict=True) if not is_other]
     if len(english_texts) >= MANY:

@@ -46,16 +46,13 @@ _REASONS = {
 
 @record
 class Provider:
-    """An LLM that can be asked. base_url: without a last slash, or the client's executable. key: "" for none.
-
-    setting: the setting that chooses it.
-    """
+    """An LLM that can be asked. base_url: without a last slash, or the client's executable; key: "" for none."""
 
     name: str
     base_url: str
     model: str
     key: str
-    setting: str = PROMPT_LLM
+    setting: str = PROMPT_LLM  # that chooses it
 
     @property
     def identity(self) -> str:
@@ -74,8 +71,7 @@ class Provider:
 def provider_of(settings: Settings, home: Home) -> Provider | None:
     """Return the configured provider, None for `none`. Raises ConfigError for one that cannot be used as it is set up.
 
-    The key comes from llm.key_file. For the provider's own host, the environment's key replaces it, which was set for that
-    host.
+    The key comes from llm.key_file; for the provider's own host, the environment's key replaces it.
     """
     return None if settings[PROMPT_LLM] == NO_LLM else _http_provider(PROMPT_LLM, settings, home)
 
@@ -164,10 +160,7 @@ def _validate_key(key: str, source: str) -> str:
 
 
 def ask_provider(provider: Provider, question: Question, seconds: float, *extend: Callable[[], float]) -> str:
-    """Return the text of the LLM's answer, within `seconds`. Raises ProviderTimeout, ProviderGone, or ProviderError.
-
-    extend: of http_post.post.
-    """
+    """Return the LLM's answer, within `seconds`. extend: of `http_post.post`. Raises ProviderError of each kind."""
     if provider.name == CLAUDE:
         from subcog_hooks.llm import claude_client
 

@@ -302,10 +302,7 @@ _SENTENCE_END = re.compile(r"[.!?。]\s|\n[ \t]*\n")
 
 
 def find_random_values(text: str, has_secret: Callable[[str], bool]) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and kind of random-looking values where a secret may stand.
-
-    has_secret: judges a text that was decoded from base64.
-    """
+    """Yield start, end and kind of random-looking values where a secret may stand. has_secret: judges decoded base64."""
     block_end = 0  # No block reaches back over the last one, so that each line is visited once.
     for match in _NEARBY_VALUE.finditer(text):
         if match.end() <= block_end or (match[0].isalpha() and match[0].islower()):

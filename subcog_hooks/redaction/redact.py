@@ -219,8 +219,7 @@ def _match_rule(rule: _Rule, plain: str, data: bytes) -> Iterator[re.Match[str] 
 def _trim_to_token(plain: str, start: int, end: int) -> tuple[int, int]:
     """Trim white space and quotes off a span, and extend it by the rest of a token that is longer than its pattern.
 
-    The span becomes empty if it begins inside a word, as in base64: that match is chance. The n of an escaped newline is no
-    word.
+    The span becomes empty if it begins inside a word, as in base64: that match is chance. An escaped newline is no word.
     """
     while start < end and plain[start] in _EDGES:
         start += 1

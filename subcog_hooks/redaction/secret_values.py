@@ -322,10 +322,6 @@ def is_parameter(value: str) -> bool:
     return looks_random(value) or is_value(value[:MAX_VALUE], "secret", quoted=False)
 
 
-def _is_hook(value: str) -> bool:
-    return any(len(part) >= 16 and looks_random(part) for part in value.split("/")) or looks_random(value)
-
-
 def _has_digit(value: str) -> bool:
     return _DIGITS.search(value) is not None
 
@@ -349,5 +345,5 @@ JUDGES_BY_KIND: dict[str, Callable[[str], bool]] = {
     "password": is_written_out,
     "secret": is_option,
     "vendor token": _is_vendor_token,
-    "webhook": _is_hook,
+    "webhook": lambda value: looks_random(value) or any(len(part) >= 16 and looks_random(part) for part in value.split("/")),
 }

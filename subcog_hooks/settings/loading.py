@@ -61,10 +61,7 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
 
 
 def _keep_tightening(part: Settings, own: Settings, source: str) -> tuple[dict[str, Value], list[str]]:
-    """Return the values of a part that do not loosen the user's own, and a line for each of the others.
-
-    source: the part's name in such a line.
-    """
+    """Return the values of a part that do not loosen the user's own, and a line with `source` for each of the others."""
     rights = {name: rights for name, _, rights, _, _ in ROWS}
     tightening: dict[str, Value] = {}
     ignored: list[str] = []

@@ -172,10 +172,6 @@ def _is_server(text: str) -> bool:
     return is_address and _is_name(text) and not has_password
 
 
-def _is_path(text: str) -> bool:
-    return _is_long_text(text) and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}"))
-
-
 def _is_age(text: str) -> bool:
     is_word = text in (defaults.NOT_READ, defaults.WITH_TRANSCRIPT)
     return is_word or (text[:-1].isdecimal() and len(text) <= MAX_AGE and text[-1] in "dwmy")
@@ -190,7 +186,7 @@ _FORMS = {
     "name": _is_name,
     "address": _is_address,
     "server": _is_server,
-    "path": _is_path,
+    "path": lambda text: _is_long_text(text) and (os.path.isabs(text) or text[:2] in ("~/", f"~{os.sep}")),
     "age": _is_age,
     _SOME: _is_name,
     _LIST: _is_long_text,
