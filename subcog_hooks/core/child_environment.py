@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # A star at the end stands for any ending of a name.
-SYSTEM = (  # variables that a program needs to start, and to know its user
+SYSTEM = (  # variables that a program such as git needs to start, and to know its user
     *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_*", "LD_LIBRARY_PATH"),
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "USERDOMAIN"),
     *("HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES*", "PROCESSOR_*"),
@@ -32,10 +32,6 @@ PROVIDERS = (  # variables that log a person's own client in
     *("AWS_*", "GOOGLE_*", "GCLOUD_*", "CLOUDSDK_*", "CLOUD_ML_*", "VERTEX_*", "AZURE_*"),
     *("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING"),
 )
-OWN_WORK = (  # more variables for our own processes
-    *("OPENAI_API_KEY", "PG*", "KRB5*"),
-    *("CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "GEMINI_CLI_HOME"),  # the folders with sessions to learn from
-)
 TUNING = "SUBCOG_*"  # they only make our processes more silent, so child processes get a repository's too
 NOT_TUNING = ("SUBCOG_BACKGROUND", "SUBCOG_HOME")
 LEADING_PYTHON = (  # variables that lead an interpreter to code outside of the installation
@@ -46,9 +42,11 @@ LEADING_SHELL = (  # variables that lead a shell, the loader or OpenSSL to other
     *("BASH_ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND", "ENV", "ZDOTDIR", "CLAUDE_CODE_SHELL*"),
     *("LD_*", "DYLD_*", "GCONV_PATH", "OPENSSL_*", "PYTHONSTARTUP"),
 )
-FOR_GIT = SYSTEM  # to read a history
 FOR_CLIENT = (*SYSTEM, *PROXIES, *PROVIDERS)  # the person's own client as a language model
-FOR_OWN_WORK = (*FOR_CLIENT, *OWN_WORK, TUNING)  # our own processes in the background
+FOR_OWN_WORK = (  # our own processes in the background, and the folders with sessions to learn from
+    *(*FOR_CLIENT, TUNING, "OPENAI_API_KEY", "PG*", "KRB5*"),
+    *("CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "GEMINI_CLI_HOME"),
+)
 _ENTRY = """import sys
 sys.path += {folders!r}
 from subcog_hooks.__main__ import main

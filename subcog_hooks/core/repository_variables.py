@@ -90,10 +90,9 @@ class ProjectVariables:
         return any(real == folder or real.startswith(os.path.join(folder, "")) for folder in self._folders)
 
 
-def find_setter(*variables: str) -> str:
-    """Return the first settings file around the folders at hand that sets one of these variables, or may; "" for none."""
-    repository = ProjectVariables()
-    return next(filter(None, map(repository.setter_of, variables)), "")
+def find_setter(variable: str) -> str:
+    """Return the first settings file around the folders at hand that sets a variable, or may; "" for none."""
+    return ProjectVariables().setter_of(variable)
 
 
 def drop_set_variables(*prefixes: str) -> list[str]:

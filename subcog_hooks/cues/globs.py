@@ -65,15 +65,15 @@ def is_absolute(glob: str) -> bool:
     return glob.startswith(("/", "~/")) or (glob[1:3] == ":/" and glob[0].isalpha())
 
 
-def expand_home(glob: str, home: str = "") -> str:
-    """Return `glob` with a home folder in place of `~`. home: the folder, by default the user's own.
+def expand_home(glob: str) -> str:
+    """Return `glob` with the user's home folder in place of `~`.
 
-    >>> expand_home("~/notes/*.md", "/home/ann/"), expand_home("src/*.py", "/home/ann")
-    ('/home/ann/notes/*.md', 'src/*.py')
+    >>> expand_home("src/~/*.py")
+    'src/~/*.py'
     """
     if not glob.startswith("~/"):
         return glob
-    home = home or os.path.expanduser("~")
+    home = os.path.expanduser("~")
     plain = home.replace("\\", "/") if _is_windows(home) else home
     escaped = "".join([f"[{char}]" if char in "*?[{" else char for char in plain.rstrip("/")])
     return escaped + glob[1:]

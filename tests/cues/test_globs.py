@@ -233,17 +233,19 @@ def test_hostile_globs_are_linear(glob: str, path: str) -> None:
         ("~/a", "/home/[x]*", "/home/[[]x][*]/a"),
         ("a/~/b", "/home/ann", "a/~/b"),
         ("~", "/home/ann", "~"),
+        ("~/a", "/home/ann/", "/home/ann/a"),
     ],
 )
-def test_a_glob_in_the_home_folder_is_made_absolute(glob: str, home: str, whole: str) -> None:
-    assert globs.expand_home(glob, home) == whole
+def test_a_glob_in_the_home_folder_is_made_absolute(monkeypatch: pytest.MonkeyPatch, glob: str, home: str, whole: str) -> None:
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.setenv("USERPROFILE", home)
+    assert globs.expand_home(glob) == whole
 
 
-def test_the_home_folder_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ann")
-    monkeypatch.setenv("USERPROFILE", "/home/ann")
-    assert globs.expand_home("~/a") == "/home/ann/a"
-    assert globs.matches(globs.expand_home("~/[x]/*", "/home/[x]*"), "/home/[x]*/x/a")
+def test_a_home_folder_with_wildcards_means_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/[x]*")
+    monkeypatch.setenv("USERPROFILE", "/home/[x]*")
+    assert globs.matches(globs.expand_home("~/[x]/*"), "/home/[x]*/x/a")
 
 
 def test_a_path_from_the_projects_root() -> None:

@@ -184,7 +184,7 @@ def _read_times(root: str, environment: Mapping[str, str]) -> dict[str, int]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**child_environment.filter_environment(child_environment.FOR_GIT, environment), **_ENVIRONMENT},
+            env={**child_environment.filter_environment(child_environment.SYSTEM, environment), **_ENVIRONMENT},
             timeout=LIMIT_S,
             check=True,
         ).stdout
