@@ -142,7 +142,7 @@ def test_an_answer_of_another_form_stores_nothing(asking: Machine, server: LlmSe
     for text, said in (
         ("echo 'error: unknown option --safe-mode' >&2; exit 1", "and no answer"),
         ('echo \'{"is_error": true, "result": "Please run /login"}\'', "is not logged in"),
-        ("head -c 5000000 /dev/zero", "printed more than"),
+        ("head -c 5000000 /dev/zero", "and no answer"),
         ("echo prose", "and no answer"),
     ):
         write_program(tmp_path / "claude", f"PATH=/bin:/usr/bin\ncat >/dev/null\n{text}")
