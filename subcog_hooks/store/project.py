@@ -267,7 +267,7 @@ def normalise_url(url: str, root: str) -> str:
     if marker:
         if scheme.lower() == "file":
             return os.path.normpath(after)
-        host, slash, path = _without_login(after).partition("/")
+        host, _, path = _without_login(after).partition("/")
         start = after.partition("/")[0].lower() if "ssh" in scheme.lower() else ""
         login = start.rpartition("@")[0].partition(":")[0]
         host = host.lower().partition("?")[0].partition("#")[0]
@@ -278,7 +278,6 @@ def normalise_url(url: str, root: str) -> str:
         logins, at_sign, behind = url.rpartition("@")
         has_password = at_sign and ":" in logins and ":" in behind and "/" not in behind.partition(":")[0]
         before, colon, path = (behind if has_password else url).partition(":")
-        slash = "/"
         login, _, host = before.lower().rpartition("@")
         if not colon or "/" in before or len(before) == 1:  # a path, or a Windows drive
             return os.path.normpath(os.path.join(root, os.path.expanduser(url)))
@@ -292,7 +291,7 @@ def normalise_url(url: str, root: str) -> str:
         from subcog_hooks.redaction.masking import mask_secrets  # few paths have such a part
 
         path = mask_secrets(path)
-    return _unite_spellings(f"{host}{slash}{path}".lower()) if path else host.lower()
+    return _unite_spellings(f"{host}/{path}".lower()) if path else host.lower()
 
 
 def _unite_spellings(identity: str) -> str:

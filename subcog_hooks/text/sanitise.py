@@ -143,8 +143,6 @@ def cut(text: str, units: int) -> str:
 
 def _whole_characters(text: str) -> str:
     """Return `text` with its surrogate pairs joined and lone surrogates replaced."""
-    if text.isascii():
-        return text
     try:
         text.encode()
     except UnicodeEncodeError:
