@@ -42,7 +42,7 @@ _PLAIN = str.maketrans(
         "\u00a0": " ",
         "\u2026": "...",
         # In Chinese and Japanese no blank follows them.
-        **{ord(sign): f"{plain} " for sign, plain in zip("\uff1f\uff01\uff1a\uff0c\u3001\u3002", "?!:,,.", strict=True)},
+        **{sign: f"{plain} " for sign, plain in zip("\uff1f\uff01\uff1a\uff0c\u3001\u3002", "?!:,,.", strict=True)},
     }
 )
 
