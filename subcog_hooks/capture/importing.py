@@ -216,13 +216,11 @@ def import_reading(
         copies += _write_chunk(chunk, store, options, report)
         present_ids.update(row.memory.id for _, row in chunk if row.is_section)
         progress(len(chunk))
-    if store and report.files:
-        # A project that got a remote has another name, but not its sections twice.
-        active = [memory for memory in find_sections(store, options, ("active",)) if section_file(memory) in report.files]
-        _archive_untouched([memory for memory in active if memory.id not in present_ids], store, options, report)
     if store:
-        lost = [memory for memory in report.lost if memory.id not in present_ids]
-        _archive_untouched(lost, store, options, report)
+        # A project that got a remote has another name, but not its sections twice.
+        active = find_sections(store, options, ("active",)) if report.files else []
+        gone = [*report.lost, *(memory for memory in active if section_file(memory) in report.files)]
+        _archive_untouched([memory for memory in gone if memory.id not in present_ids], store, options, report)
     if copies:  # Their originals may have been archived meanwhile.
         report.skipped += len(_write_chunk(copies, store, options, report))
     return report

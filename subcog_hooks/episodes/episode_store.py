@@ -129,10 +129,6 @@ class EpisodeStore(Store):
         """Return the ids of a session's episodes."""
         return [id_ for (id_,) in self.run("SELECT id FROM episodes WHERE session = ?", (session,))]
 
-    def failures_of(self, id: str) -> list[tuple[str, str]]:
-        """Return an episode's errors, normalised, each with its fix, "" for none."""
-        return [(key, fix) for key, fix in self.run("SELECT key, fix FROM failures WHERE episode = ?", (id,))]
-
     def find_failure(self, key: str, projects: Sequence[str], but_session: str) -> tuple[str, str, int] | None:
         """Return id, fix and time (ms) of the newest episode that got past an error. key: from `failure_key`."""
         sql = (
@@ -259,7 +255,8 @@ def open_exchange(store: EpisodeStore, memory: Memory) -> Exchange:
     """Return an episode with its neighbours. Raises StoreError."""
     details = store.details_of([memory.id]).get(memory.id)
     shown = make_exchange(memory, details)
-    shown.failures = tuple((_make_harmless(key), _make_harmless(fix)) for key, fix in store.failures_of(memory.id))
+    failures = store.run("SELECT key, fix FROM failures WHERE episode = ?", (memory.id,))
+    shown.failures = tuple((_make_harmless(key), _make_harmless(fix)) for key, fix in failures)
     if details is None:
         return shown
     around = store.details_in(details.transcript)

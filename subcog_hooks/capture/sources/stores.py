@@ -228,7 +228,7 @@ def _select_drawers(
     for number, piece in pieces.items():
         drawers[text_value(piece, "parent_drawer_id") or names[number]].append(piece)
     for name, drawer in drawers.items():
-        drawer.sort(key=lambda piece: number if isinstance(number := piece.get("chunk_index"), int) else 0)
+        drawer.sort(key=lambda piece: str(piece.get("chunk_index", "")).zfill(9))
         text = "".join(str(piece.get("chroma:document") or "") for piece in drawer)  # They are cut without overlap.
         yield {**drawer[0], "name": name, "text": text}
 
