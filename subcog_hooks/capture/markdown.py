@@ -177,7 +177,20 @@ def cut_sections(parts: list[Part]) -> list[Section]:
     if first and parts[0].is_tiny():
         first.blocks[:0] = parts[0].blocks
         parts[0].blocks = []
-    sections = [section for part in parts if part.blocks for section in _cut_part(part)]
+    sections: list[Section] = []
+    for part in filter(lambda part: part.blocks, parts):
+        path = part.path()
+        head = " > ".join(path)
+        room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
+        packs: list[tuple[int, list[str]]] = []  # first lines, and texts that fit into one section
+        size = 0
+        for piece in (piece for block in part.blocks for piece in _cut_block(block, room)):
+            if not packs or size + len(piece.text) + 2 > room:
+                packs.append((piece.line if packs else part.line, []))
+                size = 0
+            packs[-1][1].append(piece.text)
+            size += len(piece.text) + 2
+        sections += [Section(path, "\n\n".join([head, *texts] if head else texts), line) for line, texts in packs]
     return [section for section in sections if not is_navigation(section.content)]
 
 
@@ -380,22 +393,6 @@ def drop_elements(text: str, begin: str, close: str, *, keeps_unclosed: bool = F
             return "".join([*parts, text[start:] if keeps_unclosed else ""])
         position = end + len(close)
     return "".join([*parts, text[position:]])
-
-
-def _cut_part(part: Part) -> Iterator[Section]:
-    path = part.path()
-    head = " > ".join(path)
-    room = max(MAX_SECTION - len(head) - 2, _MIN_BODY)
-    packs: list[tuple[int, list[str]]] = []  # first lines, and texts that fit into one section
-    size = 0
-    for piece in (piece for block in part.blocks for piece in _cut_block(block, room)):
-        if not packs or size + len(piece.text) + 2 > room:
-            packs.append((piece.line if packs else part.line, []))
-            size = 0
-        packs[-1][1].append(piece.text)
-        size += len(piece.text) + 2
-    for line, texts in packs:
-        yield Section(path, "\n\n".join([head, *texts] if head else texts), line)
 
 
 _TABLE_HEAD = re.compile(r"^[^\n]*\|[^\n]*\n[ \t|:]*-[ \t|:-]*\n", re.MULTILINE)

@@ -176,26 +176,27 @@ def parse_proposals(text: str) -> list[QuotedMemory] | None:
     ([], None)
     """
     entries = find_list(text, "memories")
-    proposed = [_parse_proposal(entry) for entry in (entries or ())[:MAX_SESSION_MEMORIES] if isinstance(entry, dict)]
+    proposed = []
+    for entry in (entries or ())[:MAX_SESSION_MEMORIES]:
+        if not isinstance(entry, dict):
+            continue
+        names = ("quote", "by", "memory", "kind", "scope", "replaces")
+        quote, by, memory, kind, scope, replaces = (" ".join(list_texts([entry.get(name)])) for name in names)
+        certainty = entry.get("certainty")
+        is_share = isinstance(certainty, int | float) and not isinstance(certainty, bool) and 0 <= certainty <= 1
+        proposal = QuotedMemory(
+            quote,
+            BY_AGENT if by == BY_AGENT else BY_PERSON,
+            memory,
+            kind if kind in MODEL_KINDS else "",
+            "user" if scope == "user" else "project",
+            float(certainty) if is_share else 0.0,
+            entry.get("standing") is True,
+            tuple(select_questions(list_texts(entry.get("questions")), MAX_MEMORY_QUESTIONS)),
+            replaces.strip("[]"),
+        )
+        proposed.append(proposal)
     return proposed if proposed or entries == [] else None
-
-
-def _parse_proposal(entry: Mapping[str, object]) -> QuotedMemory:
-    names = ("quote", "by", "memory", "kind", "scope", "replaces")
-    quote, by, memory, kind, scope, replaces = (" ".join(list_texts([entry.get(name)])) for name in names)
-    certainty = entry.get("certainty")
-    is_share = isinstance(certainty, int | float) and not isinstance(certainty, bool) and 0 <= certainty <= 1
-    return QuotedMemory(
-        quote,
-        BY_AGENT if by == BY_AGENT else BY_PERSON,
-        memory,
-        kind if kind in MODEL_KINDS else "",
-        "user" if scope == "user" else "project",
-        float(certainty) if is_share and isinstance(certainty, int | float) else 0.0,
-        entry.get("standing") is True,
-        tuple(select_questions(list_texts(entry.get("questions")), MAX_MEMORY_QUESTIONS)),
-        replaces.strip("[]"),
-    )
 
 
 def check_proposals(

@@ -236,32 +236,27 @@ def open_session(path: str) -> BinaryIO:
 def _write_out(path: str, _version: tuple[tuple[int, int], ...]) -> bytes:
     """Write out a session. _version: changes with its database. Raises OSError."""
     database, identifier = os.path.split(path)
+    parts = []
     try:
         with foreign_database.open_database(database, SourceReading("opencode"), os.path.dirname(database)) as opened:
-            rows = list(_read_session(opened, identifier))
+            session = next(opened.select_rows("session", _SESSION_COLUMNS, ("id", (identifier,))), {})
+            undone = text_value(dict_value(session, "revert"), "messageID")
+            selected = ("session_id", (identifier,))
+            messages = opened.select_rows("message", ("id", "data"), selected, by_index=True)
+            authors = {text_value(message, "id"): text_value(dict_value(message, "data"), "role") for message in messages}
+            columns = ("id", "message_id", "time_created", "data")
+            for part in opened.select_rows("part", columns, selected, by_index=True):
+                message, time_ms = text_value(part, "message_id"), milliseconds_value(part, "time_created")
+                moment = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat() if time_ms else ""
+                id_ = text_value(part, "id")
+                located = {"cwd": text_value(session, "directory"), "timestamp": moment, MESSAGE_ID: id_}
+                if not undone or message < undone:
+                    rows = [*_read_part(dict_value(part, "data"), authors.get(message), located)]
+                    parts.append((message, time_ms, id_, rows))
     except UsageError as error:
         raise OSError(errno.EIO, str(error), database) from error
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
-def _read_session(opened: foreign_database.ForeignDatabase, identifier: str) -> Iterator[Row]:
-    session = next(opened.select_rows("session", _SESSION_COLUMNS, ("id", (identifier,))), {})
-    undone = text_value(dict_value(session, "revert"), "messageID")
-    selected = ("session_id", (identifier,))
-    authors = {
-        text_value(message, "id"): text_value(dict_value(message, "data"), "role")
-        for message in opened.select_rows("message", ("id", "data"), selected, by_index=True)
-    }
-    columns = ("id", "message_id", "time_created", "data")
-    parts = []
-    for part in opened.select_rows("part", columns, selected, by_index=True):
-        message, time_ms, id_ = text_value(part, "message_id"), milliseconds_value(part, "time_created"), text_value(part, "id")
-        moment = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat() if time_ms else ""
-        located = {"cwd": text_value(session, "directory"), "timestamp": moment, MESSAGE_ID: id_}
-        if not undone or message < undone:
-            parts.append((message, time_ms, id_, list(_read_part(dict_value(part, "data"), authors.get(message), located))))
-    for *_, rows in sorted(parts, key=lambda part: part[:3]):
-        yield from rows
+    parts.sort(key=lambda part: part[:3])
+    return b"".join(json.dumps(row).encode() + b"\n" for *_, rows in parts for row in rows)
 
 
 def _read_part(part: Mapping[str, object], author: str | None, located: Row) -> Iterator[Row]:

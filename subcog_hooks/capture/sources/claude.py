@@ -9,6 +9,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from glob import escape, iglob
 from typing import NamedTuple
 
 from subcog_hooks.capture import markdown
@@ -343,50 +345,16 @@ def find_topic_files(folder: str) -> Iterator[str]:
 
 
 def find_folder(sessions: str) -> str | None:
-    """Return the folder of a project's sessions: from its transcripts, else the only path with this name."""
-    slug = os.path.basename(sessions)
-    try:
-        transcripts = [os.path.join(sessions, name) for name in sorted(os.listdir(sessions)) if name.endswith(".jsonl")]
-    except OSError:
-        transcripts = []
-    folders = (folder for transcript in filter(os.path.isfile, transcripts) for folder in _folders_in_transcript(transcript))
-    named = (folder for folder in folders if slug_of(folder)[:MAX_SLUG] == slug[:MAX_SLUG])
-    return next(named, None) or _folder_by_slug(slug)  # A session can go on in another folder.
-
-
-def _folders_in_transcript(transcript: str) -> Iterator[str]:
-    try:
-        with open(transcript, encoding="utf-8", errors="replace") as file:
+    """Return the folder of a project's sessions, as their transcripts name it; None without any."""
+    slug = os.path.basename(sessions)[:MAX_SLUG]
+    for transcript in filter(os.path.isfile, sorted(iglob(os.path.join(escape(sessions), "*.jsonl")))):
+        with suppress(OSError), open(transcript, encoding="utf-8", errors="replace") as file:
             for _ in range(MAX_TRANSCRIPT_LINES):
                 line = file.readline(MAX_TRANSCRIPT_LINE)
-                if '"cwd"' not in line:
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(row, dict) and isinstance(folder := row.get("cwd"), str) and os.path.isabs(folder):
-                    yield folder
-    except OSError:
-        return
-
-
-def _folder_by_slug(slug: str) -> str | None:
-    matches: list[str] = []
-    entries_left = MAX_COMPARED_NAMES
-    folders = [("/", slug)] if os.name != "nt" and len(slug) < MAX_SLUG else []
-    for folder, rest in folders:  # The list grows meanwhile.
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
-        entries_left -= len(names)
-        if entries_left < 0:
-            return None
-        for name in names:
-            dashed, path = "-" + slug_of(name), os.path.join(folder, name)
-            if rest == dashed and os.path.isdir(path):
-                matches.append(path)
-            elif rest.startswith(f"{dashed}-") and os.path.isdir(path):
-                folders.append((path, rest[len(dashed) :]))
-    return matches[0] if len(matches) == 1 else None
+                with suppress(ValueError, RecursionError):
+                    row = json.loads(line) if '"cwd"' in line else None
+                    folder = row.get("cwd") if isinstance(row, dict) else None
+                    # A session can go on in another folder.
+                    if isinstance(folder, str) and os.path.isabs(folder) and slug_of(folder)[:MAX_SLUG] == slug:
+                        return folder
+    return None
