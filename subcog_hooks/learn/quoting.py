@@ -182,15 +182,15 @@ def parse_proposals(text: str) -> list[QuotedMemory] | None:
             continue
         names = ("quote", "by", "memory", "kind", "scope", "replaces")
         quote, by, memory, kind, scope, replaces = (" ".join(list_texts([entry.get(name)])) for name in names)
-        certainty = entry.get("certainty")
-        is_share = isinstance(certainty, int | float) and not isinstance(certainty, bool) and 0 <= certainty <= 1
+        stated = entry.get("certainty")
+        share = stated if isinstance(stated, int | float) and not isinstance(stated, bool) else 0
         proposal = QuotedMemory(
             quote,
             BY_AGENT if by == BY_AGENT else BY_PERSON,
             memory,
             kind if kind in MODEL_KINDS else "",
             "user" if scope == "user" else "project",
-            float(certainty) if is_share else 0.0,
+            float(share) if 0 <= share <= 1 else 0.0,
             entry.get("standing") is True,
             tuple(select_questions(list_texts(entry.get("questions")), MAX_MEMORY_QUESTIONS)),
             replaces.strip("[]"),
