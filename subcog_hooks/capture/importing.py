@@ -11,10 +11,10 @@ from typing import TextIO
 from subcog_hooks.capture import import_changes, jsonl, repository_files, sections
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport, is_untouched, section_file
 from subcog_hooks.capture.markdown_document import read_document, section_date_ms
-from subcog_hooks.capture.repository_files import find_holder, limit_to_repository, narrow_globs, read_rule_cues
+from subcog_hooks.capture.repository_files import UTF16_MARKS, find_holder, limit_to_repository, narrow_globs, read_rule_cues
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES, RULE_SUFFIX, find_sections
 from subcog_hooks.core.errors import InvalidMemory, StoreBusy, UsageError
-from subcog_hooks.core.files import leads_out
+from subcog_hooks.core.files import leads_out, read_regular
 from subcog_hooks.store.memory import FILE, USER, IdMaker, Memory, now_ms
 from subcog_hooks.store.project import Project
 from subcog_hooks.store.store import Store
@@ -73,7 +73,9 @@ def _read_json_lines(path: str, options: ImportOptions, report: ImportReport) ->
     names = options.names if options.is_repositorys else ()
     source = sys.stdin.fileno() if path == "-" else path
     try:
-        with open(source, encoding="utf-8-sig", errors="surrogateescape", newline="\n", closefd=path != "-") as file:
+        is_utf16 = os.path.isfile(path) and read_regular(path, 2) in UTF16_MARKS.values()  # by `>` of PowerShell 5
+        encoding, errors = ("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape")
+        with open(source, encoding=encoding, errors=errors, newline="\n", closefd=path != "-") as file:
             for number, line in enumerate(_read_whole_lines(file), 1):
                 if not line.strip():
                     continue

@@ -182,7 +182,7 @@ def report(
         bool, Option("--serve", help="Serve the page on this machine, to review, forget and bring back memories in a browser.")
     ] = False,
 ) -> None:
-    """Show the activity of the hook and the stored memories: prompts and their time, projects, stale and waiting memories.
+    """Show the activity of the hook and the stored memories. It has times, projects, stale and waiting memories.
 
     The exit code is 1 when there is nothing to report; --json and --prometheus then show what was counted.
 

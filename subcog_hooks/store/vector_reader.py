@@ -99,18 +99,13 @@ def vectors_path(home: Home, space: str) -> str:
 
 
 def load_extension(connection: apsw.Connection) -> None:
-    """Load sqlite-vec into a connection, from beside apsw's folder where it is there: its own package imports sqlite3.
+    """Load sqlite-vec into a connection, from beside apsw's folder: its own package imports sqlite3.
 
     Raises ExtensionMissing.
     """
     file = os.path.join(os.path.dirname(os.path.dirname(apsw.__file__)), "sqlite_vec", "vec0")
     if not os.path.exists(file + _SUFFIX):
-        try:
-            import sqlite_vec  # 8 ms
-
-            file = sqlite_vec.loadable_path()
-        except ImportError as error:
-            raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec") from error
+        raise ExtensionMissing("sqlite-vec is not installed; search is by words alone", "pip install sqlite-vec")
     try:
         connection.enable_load_extension(True)
         connection.load_extension(file)

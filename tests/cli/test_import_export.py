@@ -115,6 +115,10 @@ def test_odd_bytes_and_unknown_fields_stop_no_import(subcog: Run) -> None:
     assert "line 1: not UTF-8 at character 14" in done.err
     assert "fields without a meaning were left out: colour\n" in done.err
     assert {row["id"]: row["content"] for row in subcog("export").rows} == {"good": "fine \U0001f600", "a": "x \ufffd y"}
+    for encoding, mark in (("utf-16", ""), ("utf-16-be", "\ufeff")):
+        Path("memories.jsonl").write_bytes(f'{mark}{{"content": "Größe in {encoding}"}}\r\n'.encode(encoding))
+        assert subcog("import", "memories.jsonl").out == "added 1\n"
+    assert {"Größe in utf-16", "Größe in utf-16-be"} <= {row["content"] for row in subcog("export").rows}
 
 
 def test_secrets_are_removed_counted_and_never_named(subcog: Run) -> None:
