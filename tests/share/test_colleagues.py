@@ -217,7 +217,7 @@ def test_an_id_that_no_command_can_name_stays_away(ada: Person, team: Team) -> N
         insert(team, id_, content="Asked for by its id.")
     done = ada.run_apart("share", "sync")
     assert done.stdout == "sent 0, fetched 1\n"
-    assert "left out: --help by bob: its id cannot be used here" in done.stderr
+    assert "left out: --help by bob: id is '--help'" in done.stderr
     assert list(ada.exported()) == ["v1..2"]
     ids = ada.run("search", "--team", "--mode", "lexical", "--ids", "asked for by its id").stdout
     assert ids == "v1..2\n"
