@@ -62,7 +62,7 @@ def import_(
 ) -> None:
     """Import memories from JSONL, Markdown or another program. --from names the program.
 
-    An invalid line, trigger or path is named and left out; the rest is stored. Then the exit code is 2.
+    An invalid line is named and left out; the rest is stored. Then the exit code is 2.
 
     A JSONL line without "project" is for all your projects; Markdown is for the project of this folder. A repository's file is
     about that repository alone and brings no cues, unless you give --user or --trust user. A later

@@ -170,7 +170,7 @@ def storable_prompt(prompt: str) -> str | None:
     >>> storable_prompt("Why is password=hunter2 refused?") is None
     True
     """
-    from subcog_hooks.llm import disclosure  # Some users store no prompts.
+    from subcog_hooks.redaction import disclosure  # Some users store no prompts.
     from subcog_hooks.redaction.masking import mask_secrets
     from subcog_hooks.text.typed_prompt import ends_of
 

@@ -120,7 +120,8 @@ def begin_detection(
     if reason := reason_to_skip_llm(detection.reading, prompt, float(settings["search_intent.llm_skip_confidence"])):
         detection.skip(reason)
         return detection
-    from subcog_hooks.llm import disclosure, providers
+    from subcog_hooks.llm import providers
+    from subcog_hooks.redaction import disclosure
 
     try:
         provider = providers.provider_of(settings, home)

@@ -17,8 +17,8 @@ from subcog_hooks.core.deadline import FULL_PACE, Pace
 from subcog_hooks.embed.models import unit_vector
 from subcog_hooks.embed.static_encoder import StaticEncoder, encode_by_language
 from subcog_hooks.learn.turn_scores import ACCEPTED, MODEL_KINDS, Fit, TypedTurn, judge_turn
-from subcog_hooks.llm import disclosure
 from subcog_hooks.llm.question import TEXT, TEXTS, Question, find_list, list_schema, object_schema
+from subcog_hooks.redaction import disclosure
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.store.memory import MAX_QUESTION
 from subcog_hooks.text import STOP

@@ -1,1 +1,1 @@
-"""LLMs: the call with its circuit breaker, the providers, the questions, and disclosure."""
+"""LLMs: the call with its circuit breaker, the providers and the questions."""

@@ -8,8 +8,9 @@ import time
 
 from subcog_hooks.core.errors import ProviderError, ProviderGone, ProviderTimeout, UnusableAnswer
 from subcog_hooks.core.records import record
-from subcog_hooks.llm import disclosure, providers
+from subcog_hooks.llm import providers
 from subcog_hooks.llm.question import NUMBERS, Question, read_numbers
+from subcog_hooks.redaction import disclosure
 from subcog_hooks.store.memory import now_ms
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from subcog_hooks.llm.disclosure import disclosable_text
 from subcog_hooks.redaction import redact as module
+from subcog_hooks.redaction.disclosure import disclosable_text
 from subcog_hooks.redaction.redact import has_known_secret, redact
 
 MIXED = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 6

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from subcog_hooks.llm.disclosure import disclosable_text
 from subcog_hooks.redaction import masking, named_values
+from subcog_hooks.redaction.disclosure import disclosable_text
 from subcog_hooks.redaction.masking import mask_secrets, remove_private
 from subcog_hooks.redaction.redact import redact
 from tests.redaction.everyday import find_wrong, read_examples

@@ -12,7 +12,7 @@ from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.intent import detector
 from subcog_hooks.llm import providers
-from subcog_hooks.llm.disclosure import disclosable_text, may_hold_secret
+from subcog_hooks.redaction.disclosure import disclosable_text, may_hold_secret
 from subcog_hooks.redaction.masking import MASK
 from subcog_hooks.redaction.redact import redact
 from subcog_hooks.settings import loading
