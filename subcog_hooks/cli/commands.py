@@ -27,7 +27,7 @@ from subcog_hooks import __version__
 from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS, AsUser
 from subcog_hooks.cli.terminal import author, context
 from subcog_hooks.cli.terminal.output import ACCENT, prefer_utf8, terminal
-from subcog_hooks.core.errors import EXIT_USAGE, StoreError, UsageError
+from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_USAGE, StoreError, UsageError
 from subcog_hooks.redaction.masking import mask_secrets
 
 TYPE_CHECKING = False
@@ -168,6 +168,8 @@ def _call_command(arguments: list[str]) -> int:
         app = build_app(_command_name(arguments), has_all=has_all)
         gc.enable()  # `__main__` has switched it off while modules are loaded
         code = app(args=arguments, prog_name="subcog", standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # typer returns it for an interrupt.
+            raise KeyboardInterrupt
         _take_back_rules()
     except typer.Abort as error:
         raise KeyboardInterrupt from error

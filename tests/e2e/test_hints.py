@@ -21,8 +21,8 @@ def test_an_interrupted_import_keeps_what_is_stored(bare: Machine) -> None:
     process.stdin.flush()
     wait_until(lambda: count(bare) >= 2 * CHUNK, LONGEST_S)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode == 130
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told.endswith(b"interrupted\n")) == (130, True)
     assert count(bare) == 2 * CHUNK
 
 
