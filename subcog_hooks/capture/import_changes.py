@@ -164,7 +164,8 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.skipped += 1
                 plan.forgotten_ids.append(memory.id)
             elif before is None:
-                if not row.has_id and _find_same(memory, {memory.content}, written, store):
+                same = [] if row.has_id else _find_same(memory, {memory.content}, written, store)
+                if any(other.status in (ACTIVE, PENDING) for other in same):
                     plan.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):
@@ -178,9 +179,11 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.forgotten += is_deleted
                 plan.skipped += not is_deleted
             elif memory.id in plan.new and (options.replace or row.is_section):
+                written[before.content_hash] = [other for other in written[before.content_hash] if other.id != memory.id]
                 plan.new[memory.id] = memory
             else:
                 memory = _choose_replacement(before, memory, row, options)
+                written[before.content_hash] = [other for other in written[before.content_hash] if other.id != memory.id]
                 plan.changed[memory.id] = _with_import_status(memory, options)
                 written[memory.content_hash].append(plan.changed[memory.id])
         except InvalidMemory as error:
@@ -293,7 +296,7 @@ def is_untouched(section: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change leaves a section's file fields alone, so that the file still updates it; to accept it does."""
+    """Return whether a change leaves a section's file fields alone, so that the file still updates it; accepting it is one."""
     names = (*_USER_FIELDS, "status") if (before.status, after.status) == (PENDING, ACTIVE) else _USER_FIELDS
     as_before = after.with_changes(**{name: getattr(before, name) for name in names})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)

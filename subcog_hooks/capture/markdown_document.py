@@ -37,7 +37,7 @@ def fold_words(text: str) -> list[str]:
 MIN_YEAR, MAX_YEAR = 1990, 2100  # A year before is no date of a note: 1970 is the zero of a clock.
 
 _ISO = re.compile(r"(?<![\d.])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[-/.]\d)")
-_NAME_DATE = re.compile(r"((?:19|20)\d{2})([-/.]?)(\d{2})\2(\d{2})(?!\d)")
+_NAME_DATE = re.compile(r"((?:19|20)\d{2})(?:([-/.])(\d{1,2})\2(\d{1,2})|(\d{2})(\d{2}))(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d./-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?!\d|[-/.]\d)")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|\.)?")
 _YEAR = re.compile(r"\d{4}")
@@ -58,7 +58,7 @@ def parse_date_ms(text: str) -> int | None:
     else:
         return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     if match := _ISO.search(text):
-        return _day_ms(int(match[1]), int(match[3]), int(match[4]))
+        return _day_ms(int(match[1]), int(match[3] or match[5]), int(match[4] or match[6]))
     if match := _NUMBERS.search(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         is_day_first = match[2] == "." or first > 12

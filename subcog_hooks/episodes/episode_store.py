@@ -130,7 +130,7 @@ class EpisodeStore(Store):
         return [id_ for (id_,) in self.run("SELECT id FROM episodes WHERE session = ?", (session,))]
 
     def find_failure(self, key: str, projects: Sequence[str], but_session: str) -> tuple[str, str, int] | None:
-        """Return id, fix and time (ms) of the newest episode that got past an error. key: from `failure_key`."""
+        """Return id, fix and time (ms) of the newest episode outside of `but_session` that got past an error, by its key."""
         sql = (
             "SELECT memories.id, fix, created_at FROM failures JOIN memories ON memories.id = failures.episode"
             " JOIN episodes ON episodes.id = failures.episode WHERE key = ? AND fix <> '' AND session <> ?"

@@ -146,7 +146,7 @@ def _length(turn: ShownTurn) -> int:
 
 
 def select_notes(notes: Mapping[str, str], shown: Sequence[ShownTurn]) -> dict[str, str]:
-    """Return the lines that a model may see of notes, by id, the newest first: the MAX_NOTES nearest to the turns."""
+    """Return the lines that a model may see, by id, of the MAX_NOTES notes nearest to the turns."""
     said = {word for turn in shown for word in f"{turn.text} {turn.reply}".casefold().split() if word not in STOP}
 
     def distance(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Read a transcript row by row, in bounded memory, into the turns that the person typed.
+"""Read a transcript row by row into the turns that the person typed.
 
 A rewound prompt, after which the client continues from an earlier row, stays in the file. Rows form a tree by `parentUuid`;
 only the rows between the last one and the root count. A prompt without a parent rewinds its own session alone.

@@ -28,7 +28,7 @@ from subcog_hooks.store import project
 SUFFIX = ".jsonl"
 AGENT_PREFIX, AGENTS_FOLDER = "agent-", "subagents"  # names of transcripts and folders of subagents
 IDLE_MS = 3 * 3_600_000  # ms; a session that was quiet this long is complete for now
-_TAIL = 65_536  # bytes at the end that are searched for the last row's time
+_TAILS = 65_536, 4_194_304  # bytes at the end that are searched for the last row's time
 _TIME = re.compile(rb'"timestamp": ?"([0-9T:.+Z-]{10,40})"')
 _DIGESTED_BYTES = 4_096  # bytes at the beginning and before the end that identify a file
 
@@ -93,9 +93,11 @@ def transcript_at(path: str) -> TranscriptFile | None:
         return None
     changed = status.st_mtime_ns // 1_000_000
     with suppress(OSError), open(path, "rb") as file:  # The reading reports the error.
-        file.seek(max(0, status.st_size - _TAIL))
-        if times := _TIME.findall(file.read(_TAIL)):
-            changed = min(changed, parse_time_ms(times[-1].decode()) or changed)  # The file may have been copied since.
+        for tail in _TAILS:
+            file.seek(max(0, status.st_size - tail))
+            if times := _TIME.findall(file.read(tail)):
+                changed = min(changed, parse_time_ms(times[-1].decode()) or changed)  # The file may have been copied since.
+                break
     return TranscriptFile(path, status.st_size, changed)
 
 
@@ -135,7 +137,7 @@ class SessionFolders:
         self._is_left_out: dict[str, bool] = {}
 
     def owner_of(self, folder: str) -> str | None:
-        """Return the identity of a folder's project, also of a removed worktree's; None outside of any, a missing folder."""
+        """Return the identity of a folder's project, None outside of any; a missing folder's own path."""
         if not folder:
             return None
         if owner := self._project(folder):

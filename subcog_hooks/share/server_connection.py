@@ -30,8 +30,8 @@ UNREACHABLE_MS = 20_000  # ms without a packet from the server's machine
 SILENT_S = 75.0  # seconds without an answer; the server itself ends a statement after STATEMENT_WAIT_MS
 MAX_ANSWER_S = 600.0  # seconds for the whole answer to a statement; a batch has 8 MB
 MAX_MESSAGE = 300  # characters of a server message
-# Words of libpq's errors that a retry does not cure: an unproven server, a missing password, role or database.
-FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password", "does not exist", "not permitted")
+# Words of libpq's errors that a retry does not cure: an unproven server, or a missing password.
+FINAL_ERRORS = ("certificate", "channel binding", "authentication method", "password")
 VERIFYING = ("verify-ca", "verify-full")
 ENCRYPTED = ("require", *VERIFYING)
 
@@ -257,6 +257,8 @@ def raise_server_errors(url: str) -> Iterator[None]:
         elif isinstance(error, psycopg.OperationalError):
             fact = "cannot be reached"
             hint = help_hint if any(word in message for word in FINAL_ERRORS) else "nothing is lost; try again"
+            if "does not exist" in message or "not permitted" in message:
+                fact, hint = "does not know it", "correct the role or the database in the address"
         raise ServerError(f"{address} {fact}: {message}", hint) from error
 
 

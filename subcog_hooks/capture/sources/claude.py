@@ -345,7 +345,7 @@ def find_topic_files(folder: str) -> Iterator[str]:
 
 
 def find_folder(sessions: str) -> str | None:
-    """Return the folder of a project's sessions, as their transcripts name it; None without any."""
+    """Return the folder of a project's sessions: as their transcripts name it, else the only path with this name."""
     slug = os.path.basename(sessions)[:MAX_SLUG]
     for transcript in filter(os.path.isfile, sorted(iglob(os.path.join(escape(sessions), "*.jsonl")))):
         with suppress(OSError), open(transcript, encoding="utf-8", errors="replace") as file:
@@ -357,4 +357,25 @@ def find_folder(sessions: str) -> str | None:
                     # A session can go on in another folder.
                     if isinstance(folder, str) and os.path.isabs(folder) and slug_of(folder)[:MAX_SLUG] == slug:
                         return folder
-    return None
+    return _folder_by_slug(os.path.basename(sessions))  # Claude Code deletes transcripts after 30 days.
+
+
+def _folder_by_slug(slug: str) -> str | None:
+    matches: list[str] = []
+    entries_left = MAX_COMPARED_NAMES
+    folders = [("/", slug)] if os.name != "nt" and len(slug) < MAX_SLUG else []
+    for folder, rest in folders:  # The list grows meanwhile.
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        entries_left -= len(names)
+        if entries_left < 0:
+            return None
+        for name in names:
+            dashed, path = "-" + slug_of(name), os.path.join(folder, name)
+            if rest == dashed and os.path.isdir(path):
+                matches.append(path)
+            elif rest.startswith(f"{dashed}-") and os.path.isdir(path):
+                folders.append((path, rest[len(dashed) :]))
+    return matches[0] if len(matches) == 1 else None

@@ -155,8 +155,8 @@ def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
     if isinstance(error, apsw.BusyError):
         return UsageError(f"{path} is locked", "end the program that uses it")
     if isinstance(error, apsw.InterruptError | apsw.NoMemError | MemoryError | apsw.TooBigError):
-        limit = f"{MAX_FOREIGN_S:.0f} s" if isinstance(error, apsw.InterruptError) else "memory than there is"
-        return UsageError(f"{path} takes more than {limit} to read, {location}", _CHECK_FILE)
+        limit = f"{MAX_FOREIGN_S:.0f} s" if isinstance(error, apsw.InterruptError) else "the memory there is"
+        return UsageError(f"{path} needs more than {limit} to be read, {location}", _CHECK_FILE)
     if isinstance(error, apsw.CantOpenError | apsw.PermissionsError | apsw.IOError | apsw.ReadOnlyError):
         return UsageError(f"{path} cannot be read: {error}", "look whether its file and folder can be read")
     return UsageError(

@@ -10,7 +10,14 @@ from functools import cache
 from subcog_hooks.capture import importing, markdown
 from subcog_hooks.capture.import_changes import ImportOptions
 from subcog_hooks.capture.markdown_document import DECISIONS, in_record_folder, is_decision_record
-from subcog_hooks.capture.repository_files import ask_description, escape_glob, narrow_globs, package_of, read_rule_cues
+from subcog_hooks.capture.repository_files import (
+    ask_description,
+    escape_glob,
+    is_glob,
+    narrow_globs,
+    package_of,
+    read_rule_cues,
+)
 from subcog_hooks.capture.sections import MARKDOWN_SUFFIXES
 from subcog_hooks.capture.sources.source_reading import SourceReading, read_source_text, walk_folders
 from subcog_hooks.core import child_environment
@@ -62,6 +69,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
             reading.left_out["is empty"] += 1
             continue
         patterns, standing = read_rule_cues(fields, location)
+        reading.left_out["is a glob that means nothing here"] += sum(not is_glob(pattern) for pattern in patterns)
         paths = narrow_globs(dict.fromkeys(patterns))
         if (folder := package_of(location)) and not paths:
             paths = [escape_glob(folder) + "/**"]
@@ -70,6 +78,7 @@ def read_rule_files(name: str, root: str, owner: str, first_commit_ms: Callable[
         cues = {"paths": tuple(paths), "standing": standing, "questions": ask_description(description)}
         kind, date_ms = "for files" if paths else "for the repository", first_commit_ms(location)
         reading.add_document(kind, location, body.rstrip(), date_ms, owner, namespace="patterns", **cues)
+    reading.left_out = +reading.left_out
     return reading
 
 
@@ -86,7 +95,7 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
     with suppress(OSError, UnicodeDecodeError):
         name = os.path.normpath(read_regular(os.path.join(root, ".adr-dir"), MAX_CONFIGURATION).decode("utf-8").strip())
         if name != os.curdir and os.path.isdir(os.path.join(root, name)) and not leads_out(os.path.join(root, name), root):
-            folders.append(name.replace(os.sep, "/"))
+            folders.append(os.path.relpath(os.path.join(root, name), root).replace(os.sep, "/"))
     files: list[str] = []
     for folder, names in walk_folders(root, _HIDDEN, reading):
         if _TESTED.search(folder) or any(f"{folder}/".startswith(f"{found}/") for found in folders):
@@ -97,7 +106,10 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
         else:
             paths = (f"{folder}/{name}".lstrip("/") for name in names if name.lower().endswith(MARKDOWN_SUFFIXES))
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
-    return folders, files
+    # The usual folders may be links, which are followed inside of the repository only.
+    usual = [above + name for above in ("", "doc/", "docs/") for name in ("adr", "adrs", "decisions")]
+    folders += [link for link in usual if os.path.islink(os.path.join(root, link)) and os.path.isdir(os.path.join(root, link))]
+    return list(dict.fromkeys(folders)), files
 
 
 def describe_record_places(root: str) -> str:

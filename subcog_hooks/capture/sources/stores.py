@@ -248,7 +248,7 @@ def _convert_drawer(row: Row) -> Note | str:
 
 def _palace_folder(_: Mapping[str, str]) -> str:
     older = _find_in_home(".mempalace")
-    return older if os.path.isdir(older) else _find_in_home(os.path.join(".config", "mempalace"))
+    return older if os.path.exists(os.path.join(older, "config.json")) else _find_in_home(os.path.join(".config", "mempalace"))
 
 
 STORES = {
