@@ -102,7 +102,9 @@ class Settings(_Located):
     hook: the fields of our hook beside its command; command_key: the field with the command; matchers: by event, the only tools
     whose calls run the hook; has_comments: the JSON may have comments; beside: further members of a file with hooks that `init`
     makes, or of a server; key: the member with the servers; next_step: for the person, after `init`; has_trust: the client runs
-    a hook once the person trusts it; instead: a file with hooks alone, by event, that the client prefers to `file`.
+    a hook once the person trusts it; trust_file: the file in `folder` with the project folders that the person trusts, "" where
+    the client asks for none; instead: the file with hooks alone that the client reads in place of those in `file` where it is
+    there, by its events at the top.
     """
 
     folder: str
@@ -118,6 +120,7 @@ class Settings(_Located):
     key: str = ""
     next_step: str = ""
     has_trust: bool = False
+    trust_file: str = ""
     instead: str = ""
 
     @property
@@ -307,19 +310,28 @@ def configured_names(folders: Iterable[str]) -> list[str]:
 FOLDER = Folder(".claude", variable="CLAUDE_CONFIG_DIR")
 VERSION = "AI_AGENT"  # the variable in which the client names itself: claude-code_2-1-332_harness
 READS_AGENTS = (2, 1, 277)  # the first version that reads AGENTS.md
+BUILT_IN = "cc-plugin-agents-md@builtin"  # a part of the client
+MODE, BESIDE, NONE, NEVER = "instructionFiles", "claude-md-and-agents-md", "managed-only", "claude-md"  # its modes
 FILE_NAMES = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 RULES = ".claude/rules"
 INDEX, INDEX_LINES, INDEX_BYTES = "MEMORY.md", 200, 25_000  # the part that is in each session
 MAX_SLUG = 200  # characters; a longer name ends in a number that we do not know
+_ON = ("1", "true", "yes", "on")
 
 
 def read_instructions(place: Place) -> Iterator[str]:
     """Yield the texts that the client puts before the model of a session."""
     config = FOLDER.folder_path
-    of_project = all_files([place.folder], (".claude/settings.json", ".claude/settings.local.json"))
-    settings = [read_settings(file) for file in (os.path.join(config, "settings.json"), *of_project)]
-    if [part["autoMemoryEnabled"] for part in settings if "autoMemoryEnabled" in part][-1:] != [False]:
+    files = [
+        os.path.join(config, "settings.json"),
+        *all_files([place.folder], (".claude/settings.json", ".claude/settings.local.json")),
+    ]
+    settings = [read_settings(file) for file in files]
+    if _last_value(settings, "autoMemoryEnabled") is not False and not _is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY"):
         yield _head_of_index(config, settings[0], place.main)
+    mode = _member(_last_value(settings, "pluginConfigs"), BUILT_IN, "options", MODE)
+    if mode == NONE or _is_on("CLAUDE_CODE_DISABLE_CLAUDE_MDS"):
+        return
     lists = [globs for part in settings if isinstance(globs := part.get("claudeMdExcludes"), list)]
     excluded = [glob for globs in lists for glob in globs if isinstance(glob, str)]
 
@@ -335,7 +347,9 @@ def read_instructions(place: Place) -> Iterator[str]:
     own = existing([config], FILE_NAMES[:1], "rules")
     around = folders_between(os.path.abspath(os.sep), place.folder)
     files = [file for file in existing([*around, *place.folders_read()], FILE_NAMES, RULES) if file not in own]
-    if not any(file.endswith(FILE_NAMES) for file in files) and _version() >= READS_AGENTS:
+    is_off = _member(_last_value(settings, "enabledPlugins"), BUILT_IN) is False
+    has_own = any(file.endswith(FILE_NAMES) and f"/{RULES}/" not in file for file in files)
+    if mode != NEVER and not is_off and (mode == BESIDE or not has_own) and _version() >= READS_AGENTS:
         files += all_files([*around, *place.folders_read()], ("AGENTS.md", ".claude/AGENTS.md"))
     yield from read_texts(own, os.path.expanduser("~"))
     yield from read_texts(files, place.root)
@@ -358,6 +372,21 @@ def _head_of_index(config: str, settings: Mapping[str, object], main: str) -> st
         folder = os.path.join(config, "projects", slug_of(main)[:MAX_SLUG], "memory")
     text = read_text(os.path.join(folder, INDEX)) or ""
     return "".join(text.encode()[:INDEX_BYTES].decode(errors="ignore").splitlines(keepends=True)[:INDEX_LINES])
+
+
+def _last_value(settings: list[dict[str, object]], name: str) -> object:
+    return next((part[name] for part in reversed(settings) if name in part), None)
+
+
+def _member(value: object, *names: str) -> object:
+    """Return the value behind these names, None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in _ON
 
 
 def _version() -> tuple[int, ...]:

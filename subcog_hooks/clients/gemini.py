@@ -51,6 +51,7 @@ CLIENT = Client(
         hook={"type": "command", "timeout": 5000},  # ms
         has_comments=True,
         next_step="It works in folders that you trust: start `gemini` there, which asks. `gemini -p` exits with 55 elsewhere",
+        trust_file="trustedFolders.json",
     ),
     Contract(
         {

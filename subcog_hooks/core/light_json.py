@@ -48,8 +48,14 @@ def loads(text: str) -> object:
 
 
 quote = encode_basestring_ascii  # a text to an ASCII JSON string, quotes included
-# Arguments: no cycle check, no other types, no indent, no sorting; keys are texts, none is skipped, and NaN is refused.
-_encode = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", False, False, False)  # type: ignore[arg-type]
+
+
+def _refuse_value(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+# Arguments: no cycle check, no indent, no sorting; keys are texts, none is skipped, and NaN is refused.
+_encode = make_encoder(None, _refuse_value, encode_basestring_ascii, None, ":", ",", False, False, False)
 
 
 def dumps(value: Json) -> str:

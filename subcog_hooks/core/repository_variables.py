@@ -168,6 +168,7 @@ def _env_of(text: str) -> list[str]:
 
 RECORD = "homes.json"  # a JSON list of full paths
 MAX_RECORD = 64 * 1024  # bytes that are read
+MAX_HOMES = 100  # the newest homes are kept; their paths are far below MAX_RECORD
 
 
 def find_fault(home: str, folder: str, *, is_typed: bool) -> str:
@@ -213,7 +214,7 @@ def remember_home(path: str) -> None:
     record = record_path()
     make_private_folder(folder)
     accepted = [home for home in _read_record() if os.path.normcase(home) != _real(path)]
-    homes = [*accepted, os.path.realpath(path)]
+    homes = [*accepted, os.path.realpath(path)][-MAX_HOMES:]
     try:
         from subcog_hooks.core import light_json
         from subcog_hooks.core.files import WholeFile  # the hook only reads the record

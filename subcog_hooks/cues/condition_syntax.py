@@ -114,6 +114,10 @@ def _check_glob(name: str, glob: object, kind: str) -> None:
     if not isinstance(glob, str) or not 0 < len(glob) <= MAX_TEXT:
         raise condition_error(name, problem, f"expected a pattern of 1 to {MAX_TEXT:,} characters")
     if kind != PATH:
+        from fnmatch import fnmatchcase  # Few conditions have a glob.
+
+        if name in CHOICES and not any(fnmatchcase(choice, glob) for choice in CHOICES[name]):
+            raise condition_error(name, problem, f"expected to match one of {', '.join(CHOICES[name])}")
         return
     from subcog_hooks.cues import globs  # The import takes .3 ms.
 
@@ -193,7 +197,7 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, object]:
     when: dict[str, object] = {}
     for text in texts:
         name, condition = parse_condition(text)
-        if name in when:
+        if name in when and when[name] != condition:
             first, second = conditions.as_operators(when[name]), conditions.as_operators(condition)
             if not first.keys().isdisjoint(second):
                 hint = "give one; several values have commas between them"

@@ -52,6 +52,8 @@ def check_trigger(pattern: str) -> None:
     if regexp.programsize > MAX_PROGRAM:
         problem = f"{regexp.programsize:,} steps when it is compiled, at most {MAX_PROGRAM:,} are taken"
         raise _invalid(pattern, problem, _SMALLER)
+    if "\\C" in pattern:
+        raise _invalid(pattern, "\\C is a byte, which may be part of a letter", "a character is .")
     if _has_blind_boundary(pattern):
         problem = "\\b stands beside a letter beyond ASCII, which RE2 takes for no letter there"
         raise _invalid(pattern, problem, "leave that \\b out")

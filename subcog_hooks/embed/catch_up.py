@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
 
 from subcog_hooks.core import log
@@ -196,10 +196,13 @@ class _Work:
 
     def _embed_text_alone(self, embedder: DocumentEmbedder, parts: list[str]) -> list[bytes]:
         try:
-            return list(self._with_pauses(embedder.embed(parts)))
+            vectors = list(embedder.embed(parts[:1]))
         except ModelError:
             self.refused += 1
             return [bytes(self.space.dimension)]
+        with suppress(ModelError):  # Then the whole text stands for its passages, too.
+            vectors += list(self._with_pauses(embedder.embed(parts[1:])))
+        return vectors
 
     def _with_pauses(self, vectors: Iterator[bytes]) -> Iterator[bytes]:
         for vector in vectors:

@@ -72,9 +72,19 @@ class PackedFile:
         self.path = path
         try:
             self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise EncoderUnusable(f"{path} cannot be read: {error.strerror}", _FIX) from error
+        try:
+            self._read_header()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_header(self) -> None:
+        try:
             header, size = _read_at(self._fd, HEADER, 0), os.fstat(self._fd).st_size
         except OSError as error:  # for instance a folder
-            raise EncoderUnusable(f"{path} cannot be read: {error.strerror}", _FIX) from error
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if header[: len(self.magic)] != self.magic or len(header) < HEADER:
             raise EncoderUnusable(f"{self.path} is not a packed query encoder", _FIX)
         start = len(self.magic)
@@ -94,9 +104,16 @@ class PackedFile:
     def close(self) -> None:
         os.close(self._fd)
 
+    def damage(self) -> EncoderUnusable:
+        """Return the error for a file whose rows make no vector."""
+        return EncoderUnusable(f"{self.path} is damaged", _FIX)
+
     def read_bytes(self, length: int, offset: int) -> bytes:
         """Return the bytes of one part of the file. Raises EncoderUnusable."""
-        data = _read_at(self._fd, length, offset)
+        try:
+            data = _read_at(self._fd, length, offset)
+        except OSError as error:
+            raise EncoderUnusable(f"{self.path} cannot be read: {error.strerror}", _FIX) from error
         if len(data) != length:
             raise EncoderUnusable(f"{self.path} was truncated", _FIX)
         return data

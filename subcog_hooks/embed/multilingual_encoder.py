@@ -47,6 +47,7 @@ MAX_TOKENS = 256  # of a text, as many as the English encoder reads
 MAX_CHARACTERS = MAX_TOKENS * LONGEST  # of a text; the rest costs nothing
 
 _STRETCH = 64  # characters of a word without blanks, after which finished pieces are counted
+_MAX_BUCKETS = 1 << 20  # in a file that is not damaged
 _MAX_CACHED = 100_000  # words, and beginnings; some 20 MB
 _FAR = sys.maxsize  # more than any way to cut a word costs
 
@@ -179,6 +180,8 @@ class MultilingualEncoder(PackedFile):
 
     def _use_fields(self, fields: list[int]) -> int:
         self.dimension, self.pieces, self._buckets, self.unknown = fields
+        if self._buckets > _MAX_BUCKETS:
+            return -1
         self._index = self.read_bytes(_OFFSET * (self._buckets + 1), HEADER)
         self._vocabulary = HEADER + len(self._index)
         self._rows = self._vocabulary + int.from_bytes(self._index[-_OFFSET:], "little")
@@ -205,5 +208,8 @@ class MultilingualEncoder(PackedFile):
 
     def _sums(self, text: str) -> list[float]:
         """Return the sum of the text's rows in fixed point; [] without rows, or where they cancel out."""
-        rows = self._segmenter.piece_rows(text, MAX_TOKENS)
-        return layout.sum_records([self.row(row) for row in rows], BITS) if rows else []
+        try:
+            rows = self._segmenter.piece_rows(text, MAX_TOKENS)
+            return layout.sum_records([self.row(row) for row in rows], BITS) if rows else []
+        except (ArithmeticError, ValueError, IndexError) as error:
+            raise self.damage() from error

@@ -184,7 +184,10 @@ class StaticEncoder(PackedEncoder):
         if not ids:
             return []
         rows = ids + [self.tokens + (a * OF_FIRST + b * OF_SECOND) % self.bigrams for a, b in pairwise(ids)]
-        return layout.sum_records([self.record(row) for row in rows])
+        try:
+            return layout.sum_records([self.record(row) for row in rows])
+        except (ArithmeticError, ValueError) as error:
+            raise self.damage() from error
 
 
 _opened: list[MultilingualEncoder] = []  # one for the process: opening costs .2 ms, and most texts are English

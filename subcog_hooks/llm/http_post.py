@@ -164,11 +164,13 @@ class _Incoming:
 
 def _read_answer(incoming: _Incoming) -> tuple[int, bytes]:
     """Return status and body of an answer. Raises ValueError where it is not HTTP, OSError."""
-    first, *lines = incoming.read_to(b"\r\n\r\n").split(b"\r\n")
-    version, code, *_ = first.split()
-    if not version.startswith(b"HTTP/1."):
-        raise ValueError("another protocol")
-    status = int(code)
+    status = 100
+    while 100 <= status < 200:  # an answer before the answer
+        first, *lines = incoming.read_to(b"\r\n\r\n").split(b"\r\n")
+        version, code, *_ = first.split()
+        if not version.startswith(b"HTTP/1."):
+            raise ValueError("another protocol")
+        status = int(code)
     fields = {name.strip().lower(): value.strip().lower() for name, _, value in (line.partition(b":") for line in lines)}
     if fields.get(b"transfer-encoding") == b"chunked":
         body = b""

@@ -73,7 +73,7 @@ def _keep_tightening(part: Settings, own: Settings, source: str) -> tuple[dict[s
             fault = f"is true, yours is false; {source} may only switch it off"
         else:
             fault = f"is {value}, yours is {own[name]}; {source} may only {rights[name].split()[-1]} it"
-        ignored.append(f"{part.sources[name]}: {name} {fault}, so it is ignored")
+        ignored.append(f"{part.sources[name]}: {name} {fault}, so hooks ignore it")
     return tightening, ignored
 
 

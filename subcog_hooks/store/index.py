@@ -81,7 +81,7 @@ class LexicalIndex:
         self.analysers.register(index)
         self.folder = folder
         self.schema = index.schema
-        self._errors = IndexErrors(f"{folder} cannot be read")
+        self._errors = IndexErrors(f"{folder or 'the index in memory'} cannot be read")
         self.tantivy_index = index
         self._searcher = index.searcher()
         self.watermark = watermark

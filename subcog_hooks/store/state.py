@@ -185,6 +185,9 @@ def is_unasked(state: State, session: str, now_ms: int) -> bool:
     return bool(state.run("SELECT 1 FROM unasked WHERE session = ? AND until > ?", (session, now_ms)))
 
 
+MAX_FILES = 1_000  # settings files
+
+
 class CompiledSettings:
     """The compiled settings files that a state.db keeps, by path, stamp (in the column `mtime_ns`) and size."""
 
@@ -201,3 +204,4 @@ class CompiledSettings:
     def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None:
         """Store the compiled form of a file. Raises StoreBusy soon when another process is writing."""
         self._state.run_briefly("INSERT OR REPLACE INTO compiled VALUES (?, ?, ?, ?)", (path, stamp, size, settings))
+        self._state.run_briefly("DELETE FROM compiled WHERE rowid < (SELECT max(rowid) FROM compiled) - ?", (MAX_FILES,))

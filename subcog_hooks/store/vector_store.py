@@ -73,18 +73,19 @@ class VectorStore(VectorReader):
     def purge(home: Home, seqs: Sequence[int]) -> None:
         """Erase memories, and their bytes on the disk, from the vectors of every space, used or not, without sqlite-vec.
 
-        A file that is damaged, or of another version, is deleted: it can be made anew. Raises StoreError; StoreBusy when
-        another process still reads the old bytes.
+        A file that is damaged, or of another version, is deleted: it can be made anew. The other files are done where
+        one cannot be. Raises StoreError; StoreBusy when another process still reads the old bytes.
         """
         failure: StoreError | None = None
         for path in find_vector_files(home):
             try:
-                with VectorStore(_open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
-                    with vectors.transaction():
-                        vectors.remove_memories(seqs)
-                    vectors.overwrite_log()
-            except VectorsUnusable:
-                remove_file(path)
+                try:
+                    with VectorStore(_open_to_write(path, WRITE_WAIT_MS), path, 0) as vectors:
+                        with vectors.transaction():
+                            vectors.remove_memories(seqs)
+                        vectors.overwrite_log()
+                except VectorsUnusable:
+                    remove_file(path)
             except StoreError as error:
                 failure = error
         if failure:
@@ -243,9 +244,13 @@ class VectorStore(VectorReader):
         return count
 
     def problems(self) -> list[str]:
-        """Return the faults that SQLite's own check finds, [] for a sound file."""
+        """Return the faults of the file, [] for a sound one. Raises VectorsUnusable when a table is missing."""
         rows = [str(row[0]) for row in self._execute("PRAGMA integrity_check(5)")]
-        return [] if rows == ["ok"] else rows
+        if rows != ["ok"]:
+            return rows
+        uncoded = "vectors LEFT JOIN codes USING (status, reach, key) WHERE vector IS NOT NULL AND status <> ? AND code IS NULL"
+        ((lost,),) = self._execute(f"SELECT count(*) FROM {uncoded}", (DELETED,))  # noqa: S608 - a constant
+        return [f"{lost} vectors without a code"] if lost else []
 
     # inside
 

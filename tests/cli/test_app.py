@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from subcog_hooks.cli.agents import claude_code
+from subcog_hooks.cli.agents import claude_code, other_agents
 from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
 from subcog_hooks.cli.commands import first_sentence
 from subcog_hooks.core.paths import Home
@@ -76,13 +76,21 @@ def test_subcog_alone_tells_each_agents_true_state(subcog: Run) -> None:
     for name in ("gemini", "qwen", "zed"):
         subcog("init", "--for", name)
     assert steps(subcog)["Hook"] == "runs in Gemini, Qwen Code; server for Zed; not trusted yet: Codex"
-    for name in ("gemini", "qwen"):
-        subcog("uninstall", "--for", name)
+    switches = {"qwen": '{"disableAllHooks": true,', "gemini": '{"hooksConfig": {"enabled": false},'}
+    for name, switch in switches.items():
+        file = Path(other_agents.CLIENTS[name].settings.path)
+        file.write_text(file.read_text().replace("{", switch, 1))
+    Path(other_agents.CLIENTS["codex"].settings.folder_path, "config.toml").write_text("[features]\nhooks = false\n")
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Codex, Gemini, Qwen Code"
+    told = subcog("doctor").out
+    assert "Codex CLI: hook in " in told
+    assert told.count(" is switched off.") == 3
+    assert "no agent runs the hook" not in told
+    assert "`subcog init` registers it" not in told
     subcog("init")
     (file,) = Path(claude_code.config_folder()).glob("settings.json")
     file.write_text(file.read_text().replace("{", '{"disableAllHooks": true,', 1))
-    assert steps(subcog)["Hook"] == "server for Zed; switched off: Claude Code; not trusted yet: Codex"
-    assert "no agent runs the hook" not in subcog("doctor").out
+    assert steps(subcog)["Hook"] == "server for Zed; switched off: Claude Code, Codex, Gemini, Qwen Code"
     assert f"disableAllHooks is true in {file}: Claude Code runs no hook" in subcog("doctor").out
 
 

@@ -440,6 +440,27 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     assert "Qwen Code still has the hook; `subcog uninstall --for qwen` takes it out" in done.err
 
 
+@posix
+def test_doctor_says_whether_gemini_trusts_the_folder(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault = "Gemini CLI does not trust this folder yet"
+    assert fault not in subcog("doctor").out
+    subcog("init", "--for", "gemini")
+    rules = settings_of("gemini").parent / "trustedFolders.json"
+    beside = str(tmp_path / "beside")
+    for given, trusts in (
+        ({}, False),
+        ({str(tmp_path): "TRUST_FOLDER"}, True),
+        ({beside: "TRUST_PARENT"}, True),
+        ({beside: "TRUST_FOLDER", str(tmp_path): "DO_NOT_TRUST", str(tmp_path.parent): "TRUST_FOLDER"}, False),
+    ):
+        rules.write_text(json.dumps(given))
+        assert (fault in subcog("doctor").out) is not trusts, given
+    settings = json.loads(settings_of("gemini").read_text())
+    settings_of("gemini").write_text(json.dumps({**settings, "security": {"folderTrust": {"enabled": False}}}))
+    assert fault not in subcog("doctor").out
+
+
 def test_doctor_says_whether_codex_trusts_the_hook(subcog: Run, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     settings_of("codex").parent.mkdir()
     other = {"type": "command", "command": "date"}

@@ -12,6 +12,7 @@ from subcog_hooks.clients.description import Place, find_client
 from tests.instruction_files import IMPORTED, LOADED, LOADED_BELOW, MEMORY, marked_in, write_files
 
 Loaded = Callable[..., set[str]]
+PLUGIN = description.BUILT_IN
 
 
 @pytest.fixture
@@ -63,6 +64,18 @@ def test_another_file_stands_in_for_a_missing_one(loaded: Loaded) -> None:
         ({"claudeMdExcludes": ["**/sub/CLAUDE.md"]}, {"CLAUDE.md", "sub/CLAUDE.md"}, {"CLAUDE.md"}),
         ({}, {"AGENTS.md", *IMPORTED[:1], "~/.claude/CLAUDE.md"}, {"AGENTS.md", *IMPORTED[:1], "~/.claude/CLAUDE.md"}),
         ({}, {"AGENTS.md", "CLAUDE.local.md"}, {"CLAUDE.local.md"}),
+        ({"enabledPlugins": {PLUGIN: False}}, {"AGENTS.md"}, set()),
+        (
+            {"pluginConfigs": {PLUGIN: {"options": {"instructionFiles": "claude-md-and-agents-md"}}}},
+            {"CLAUDE.md", "AGENTS.md"},
+            {"CLAUDE.md", "AGENTS.md"},
+        ),
+        (
+            {"pluginConfigs": {PLUGIN: {"options": {"instructionFiles": "managed-only"}}}},
+            {"CLAUDE.md", "AGENTS.md", MEMORY},
+            {MEMORY},
+        ),
+        ({"pluginConfigs": []}, {"CLAUDE.md"}, {"CLAUDE.md"}),
     ],
 )
 def test_claude_codes_settings_decide(loaded: Loaded, settings: object, names: set[str], expected: set[str]) -> None:

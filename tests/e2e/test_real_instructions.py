@@ -11,6 +11,7 @@ from tests.e2e.other_client import OtherClient, drive_in, with_harness
 from tests.instruction_files import FILES, HOME, LOADED, MEMORY, marked_in, write_files
 
 pytestmark = linux
+PLUGIN = description.BUILT_IN
 OLD = "2.1.197"
 CASES: tuple[tuple[Mapping[str, object], set[str], set[str]], ...] = (  # Claude Code's settings, files, and the loaded ones
     ({}, {*FILES, MEMORY}, LOADED["claude"]),
@@ -20,6 +21,17 @@ CASES: tuple[tuple[Mapping[str, object], set[str], set[str]], ...] = (  # Claude
         {"CLAUDE.md", "CLAUDE.local.md", MEMORY},
         {"CLAUDE.local.md"},
     ),
+    (
+        {"pluginConfigs": {PLUGIN: {"options": {"instructionFiles": "claude-md-and-agents-md"}}}},
+        {"CLAUDE.md", "AGENTS.md"},
+        {"CLAUDE.md", "AGENTS.md"},
+    ),
+    (
+        {"pluginConfigs": {PLUGIN: {"options": {"instructionFiles": "managed-only"}}}},
+        {"CLAUDE.md", ".claude/rules/all.md", MEMORY},
+        {MEMORY},
+    ),
+    ({"enabledPlugins": {PLUGIN: False}}, {"AGENTS.md"}, set()),
 )
 
 

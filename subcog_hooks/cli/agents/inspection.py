@@ -8,20 +8,21 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
 from subcog_hooks.cli.agents import claude_code, hook_entries, other_agents, skills
 from subcog_hooks.cli.agents.claude_code import USER, Plugin
 from subcog_hooks.cli.terminal.output import day, visible
-from subcog_hooks.clients.description import Client
+from subcog_hooks.clients.description import GROUPS, Client
 from subcog_hooks.core.errors import EXIT_CONFIG, EXIT_STORE, ConfigError
+from subcog_hooks.core.files import working_folder
 from subcog_hooks.redaction.masking import mask_secrets
 from subcog_hooks.text.sanitise import cut
 
 GOOD, NOTE, BAD = "ok", "note", "BAD"
 MAX_COMMAND_SHOWN = 200  # characters of a command
-SWITCH = "disableAllHooks"  # of Claude Code
+SWITCH = "disableAllHooks"  # of Claude Code and of clients with its settings
+SWITCH_OF_GEMINI = ("hooksConfig", "enabled")
 SWITCHED_OFF, MISSING, UNTRUSTED = "switched off", "program missing", "not trusted yet"
 GREETING = b"""{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", \
 "capabilities": {}, "clientInfo": {"name": "subcog doctor", "version": "1"}}}
@@ -67,25 +68,28 @@ def inspect_registration() -> Registration:
     remarks: list[Remark] = []
     command: list[str] | None = None
     running: dict[str, frozenset[tuple[str, ...]]] = {}  # commands of the settings that run the hook
-    kinds: list[str] = []  # of the remarks about registered commands
+    is_broken = has_working = False  # whether a registered command cannot run, and whether another can
     off_in = ""  # the settings that switch all hooks off
+    seen: set[str] = set()  # A repository may contain the user's own settings folder.
     for name, path in claude_code.settings_files().items():
+        if os.path.realpath(path) in seen:
+            continue
+        seen.add(os.path.realpath(path))
         try:
             text = claude_code.read_settings(path)
             if text is None:
                 continue
             hook_entries.refuse_comments(text)
             commands, missing = hook_entries.registered_commands(text), hook_entries.find_unserved_events(text)
-            switch = hook_entries.find_path(text, SWITCH)
+            off_in = {True: path, False: "", None: off_in}[_switch_in(text, SWITCH)]
         except (ConfigError, ValueError, RecursionError) as error:
             remarks.append(bad(visible(f"{path} cannot be read, by the client either: {error}"), EXIT_CONFIG))
             continue
-        if switch and isinstance(switch[0].value, bool):
-            off_in = path if switch[0].value else ""
         distinct = dict.fromkeys(tuple(words) for ours in commands.values() for words in ours)
         for words in distinct:
             remarks.append(_judge_command(name, path, words))
-            kinds.append(remarks[-1].kind)
+            is_broken = is_broken or remarks[-1].kind == BAD
+            has_working = has_working or remarks[-1].kind != BAD
             resolved = claude_code.resolve_command(words)
             if resolved and claude_code.is_users_own(path):
                 command = command or resolved[: resolved.index("hook")]
@@ -95,15 +99,15 @@ def inspect_registration() -> Registration:
                 adds = f"`subcog init{scope_option(name)}` adds that"
                 remarks.append(note(f"the {name} settings do not run it for all of {', '.join(missing)}; {adds}"))
     plugins = claude_code.list_plugins()
-    has_working = not {GOOD, NOTE}.isdisjoint(kinds) or any(plugin.enabled_by for plugin in plugins)
+    has_working = has_working or any(plugin.enabled_by for plugin in plugins)
     remarks += _judge_plugins(plugins, is_registered=bool(running))
     double = _describe_double(plugins, running)
     remarks += [note(double)] if double else []
     remarks += _judge_skills()
     if running and (remark := path_remark()):
         remarks.append(note(remark))
-    fault = MISSING if kinds and not has_working else ""
-    if not has_working and not kinds:
+    fault = MISSING if is_broken and not has_working else ""
+    if not has_working and not is_broken:
         remarks += _describe_absence()
     elif off_in:
         remarks.append(note(visible(f"{SWITCH} is true in {off_in}: Claude Code runs no hook")))
@@ -119,6 +123,12 @@ def _describe_absence() -> Iterator[Remark]:
         yield good("Claude Code does not have the hook; `subcog init` registers it")
 
 
+def _switch_in(text: str, *keys: str) -> bool | None:
+    """Return the value of the switch for all hooks in a settings file, None where it has none. Raises ValueError."""
+    path = hook_entries.find_path(text, *keys)[len(keys) - 1 :]
+    return path[0].value if path and isinstance(path[0].value, bool) else None
+
+
 def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     """Judge a command of a settings file. Only our own executable and commands in the user's settings are ever run."""
     hook = f"hook in the {name} settings: {command_text(words)}"
@@ -131,9 +141,19 @@ def _judge_command(name: str, path: str, words: tuple[str, ...]) -> Remark:
     if places and not os.path.isdir(os.path.join(places[0], "subcog_hooks")):
         moved = f"{visible(path)} names {command_text((places[0],))}, where subcog is no more; {again}"
         return note(moved) if os.path.isfile(places[1]) else bad(moved, EXIT_CONFIG)
-    if not claude_code.is_users_own(path):
-        return good(f"{hook}; not run, because the repository names it: doctor tries this installation")
-    return good(hook) if resolved else note(f"{hook}; not run, because its path begins in the folder at hand; {again}")
+    if resolved is not None and (claude_code.is_users_own(path) or _is_this_installation(resolved)):
+        return good(hook)
+    if claude_code.is_users_own(path):
+        return note(f"{hook}; not run, because its path begins in the folder at hand; run `subcog init` again")
+    not_run = f"{hook}; not run, because the repository names it: doctor tries this installation"
+    return good(not_run) if words == ("subcog", "hook") else note(not_run)
+
+
+def _is_this_installation(words: list[str]) -> bool:
+    return any(
+        os.path.realpath(words[0]) == os.path.realpath(program) and words[1:] == [*arguments, "hook"]
+        for program, *arguments in (claude_code.executable(), claude_code.hook_command())
+    )
 
 
 def _judge_plugins(plugins: list[Plugin], *, is_registered: bool) -> Iterator[Remark]:
@@ -206,14 +226,16 @@ def inspect_clients(last_activity: Callable[[str], int | None]) -> Iterator[Rema
     for client in other_agents.CLIENTS.values():
         if other_agents.is_installed(client):
             try:
-                yield _judge_client(client, last_activity(client.name))
+                commands = other_agents.read_commands(client)
+                yield _judge_client(client, commands, last_activity(client.name))
                 yield from _find_older_skills(other_agents.find_skills(client), f"subcog init --for {client.name}")
+                if client.settings.trust_file and commands and not trusts_folder(client):
+                    yield note(f"{client.title} does not trust this folder yet. {client.settings.next_step}")
             except ConfigError as error:
                 yield note(visible(error.message))
 
 
-def _judge_client(client: Client, last_ms: int | None) -> Remark:
-    commands = other_agents.read_commands(client)
+def _judge_client(client: Client, commands: other_agents.Commands, last_ms: int | None) -> Remark:
     init = f"`subcog init --for {client.name}`"
     if not commands:
         return good(f"{client.title} does not have the {client.kind}; {init} registers it")
@@ -228,11 +250,28 @@ def _judge_client(client: Client, last_ms: int | None) -> Remark:
     if absent := [event for event in other_agents.events_of(client) if event not in commands]:
         return note(f"{where} lacks {', '.join(absent)}; {init} adds that")
     if fault:
-        return note(f"{where} is {fault}. {client.settings.next_step}")
+        return note(f"{where} is {fault}. {client.settings.next_step if fault == UNTRUSTED else ''}".rstrip())
     if client.contract is None:
         fault = _try_server(attempts[0])
         return bad(f"{where} does not start: {fault}", EXIT_CONFIG) if fault else good(f"{where}, and starts")
     return good(f"{where}, last at work on {day(last_ms)}" if last_ms else f"{where}, not seen at work yet")
+
+
+def trusts_folder(client: Client) -> bool:
+    """Return whether an agent that asks works in the folder at hand. The nearest folder that the person has judged decides."""
+    text = claude_code.read_settings(client.settings.path) or "{}"
+    switch = hook_entries.find_path(text, "security", "folderTrust", "enabled")[2:]
+    if switch and switch[0].value is False:
+        return True
+    path = os.path.join(client.settings.folder_path, client.settings.trust_file)
+    with claude_code.faults_named(f"{path} cannot be read"):
+        rules = json.loads(claude_code.read_settings(path) or "{}")
+    here, judged = os.path.join(os.path.realpath(working_folder()), ""), {"": "DO_NOT_TRUST"}
+    for name, rule in rules.items() if isinstance(rules, dict) else ():
+        folder = os.path.realpath(os.path.dirname(name) if rule == "TRUST_PARENT" else name)
+        if here.startswith(os.path.join(folder, "")):
+            judged[folder] = rule
+    return judged[max(judged, key=len)] != "DO_NOT_TRUST"
 
 
 def find_client_fault(client: Client, commands: other_agents.Commands) -> str:
@@ -240,6 +279,8 @@ def find_client_fault(client: Client, commands: other_agents.Commands) -> str:
     attempts = [words for lines in commands.values() for line in lines for words in hook_entries.split_line(line)]
     if all(claude_code.resolve_command(words) is None for words in attempts):
         return MISSING
+    if _has_switched_off(client):
+        return SWITCHED_OFF
     return UNTRUSTED if client.settings.has_trust and not is_trusted_by_codex(client) else ""
 
 
@@ -266,6 +307,17 @@ def find_agents() -> Agents:
     return agents
 
 
+def _has_switched_off(client: Client) -> bool:
+    """Return whether an agent's own settings switch off all hooks. Raises ConfigError."""
+    if client.settings.has_trust:
+        return claude_code.object_in(_read_codex_settings(client), "features").get("hooks") is False
+    if client.settings.form != GROUPS:
+        return False
+    with claude_code.faults_named(client.settings.path):
+        text = claude_code.read_settings(client.settings.path) or "{}"
+        return _switch_in(text, SWITCH) is True or _switch_in(text, *SWITCH_OF_GEMINI) is False
+
+
 def _try_server(words: list[str]) -> str:
     """Greet a server in the user's own settings as its client would. Return why it does not answer, "" if it does."""
     try:
@@ -280,12 +332,17 @@ def _try_server(words: list[str]) -> str:
     return cut(visible(lines[-1].removeprefix("subcog: ")), MAX_COMMAND_SHOWN) if lines else "it does not answer"
 
 
+def _read_codex_settings(client: Client) -> Mapping[str, object]:
+    try:
+        with open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError):
+        return {}
+
+
 def is_trusted_by_codex(client: Client) -> bool:
     """Return whether the user has let Codex run all of our hooks, each as it stands now. Codex keeps a hash of each."""
-    settings: dict[str, object] = {}
-    with suppress(OSError, ValueError), open(os.path.join(client.settings.folder_path, "config.toml"), "rb") as file:
-        settings = tomllib.load(file)
-    states = claude_code.object_in(claude_code.object_in(settings, "hooks"), "state")
+    states = claude_code.object_in(claude_code.object_in(_read_codex_settings(client), "hooks"), "state")
     paths = (client.settings.path, os.path.realpath(client.settings.path))
     for entry in hook_entries.find_entries(claude_code.read_settings(client.settings.path) or "{}"):
         event = re.sub(r"(?<!^)(?=[A-Z])", "_", entry.event).lower()
