@@ -63,13 +63,17 @@ def edit_in_editor(memory: Memory, origin: str = PERSON, *, keeps_status: bool =
             create_private_file(path)
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write("\n".join([_HEADER, *lines, _DASHES, memory.content]) + "\n")
+        except OSError as error:
+            hint = "check its permissions and the disk"
+            raise UsageError(f"no file to edit can be made in {edits}: {error.strerror}", hint) from error
+        try:
             done = subprocess.run([*_split_command(command, is_windows=os.name == "nt"), path], check=False)
             if done.returncode:
                 raise UsageError(f"the editor ended with {done.returncode}", "nothing was changed")
             with open(path, "rb") as file_read:
                 written = file_read.read()
         except (OSError, ValueError) as error:
-            raise UsageError(f"the editor {command!r} failed: {error}", "set EDITOR, or check the disk") from error
+            raise UsageError(f"the editor {command!r} failed: {error}", "set EDITOR") from error
         try:
             yield _read_changes(inputs.decode(written, "the edited text"), memory, fields, origin)
         except SubcogError as error:
@@ -134,7 +138,7 @@ def _shown_fields(memory: Memory) -> dict[str, list[str]]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return text.strip() if text.isprintable() else " ".join(text.split())
 
 
 def _read_changes(text: str, memory: Memory, before: Mapping[str, list[str]], origin: str) -> dict[str, object]:
@@ -185,6 +189,12 @@ def _parse_lines(name: str, lines: list[str], memory: Memory, origin: str) -> ob
     return tuple(dict.fromkeys(filter(None, map(str.strip, text.split(","))))) if name in _JOINED else text
 
 
+def _remove_folder(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.exists(folder):
+        raise StoreError(f"{folder} cannot be removed", "delete it")
+
+
 def erase(store: Store, memories: Sequence[Memory]) -> None:
     """Erase memories from the store, its log, the index, the vectors and edited texts. Raises StoreError."""
     home, ids = store.home, [memory.id for memory in memories]
@@ -192,7 +202,7 @@ def erase(store: Store, memories: Sequence[Memory]) -> None:
     with ExitStack() as cleanup:  # Each step runs even if another fails, the last one first.
         for folder in find_edit_folders(home):
             if os.path.basename(folder).rpartition("-")[0] in ids:
-                cleanup.callback(shutil.rmtree, folder)
+                cleanup.callback(_remove_folder, folder)
         cleanup.callback(store.overwrite_log)
         cleanup.callback(VectorStore.purge, home, [memory.seq for memory in memories])
         cleanup.callback(context.update_index_and_vectors, store)

@@ -40,14 +40,15 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 
 def check_home(home: Home) -> Iterator[Remark]:
-    """Check the home, who can read it, and what is left in it. Raises StoreError where it is not a folder."""
+    """Check the home, who can read it, and what is left in it."""
     if ignored := find_home()[1]:
         yield note(ignored)
     if not os.path.exists(home.root):
         yield note(f"{home.root} is not there yet; `subcog remember` makes it")
         return
     if not os.path.isdir(home.root):
-        raise StoreError(f"{home.root} is not a folder", "move it away, or set SUBCOG_HOME")
+        yield bad(f"{home.root} is not a folder; move it away, or set SUBCOG_HOME")
+        return
     for path in (home.root, home.memories_db, home.sessions.memories_db, home.state_db, home.config):
         if os.name != "nt" and os.path.exists(path) and os.stat(path).st_mode & 0o077:
             yield note(f"{path} can be read by others; chmod go-rwx {path}")

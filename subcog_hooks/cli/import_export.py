@@ -265,7 +265,10 @@ def _write_export(file: str, memories: Iterator[Memory], damage: Sequence[StoreC
     The readable part of a damaged store goes into another file beside an older export. Raises UsageError, OSError.
     """
     if os.path.exists(file) and not os.path.isfile(file):
-        raise UsageError(f"{file} is no file", "name a file, or give - for standard output")
+        if os.path.isdir(file):
+            raise UsageError(f"{file} is a folder", "name a file, or give - for standard output")
+        with open(file, "w", encoding="utf-8", newline="") as pipe:  # as in >(age -e), or a device
+            return sum(1 for memory in memories if pipe.write(jsonl.dump(memory) + "\n"))
     count = 0
     with WholeFile(os.path.realpath(file)) as whole:
         for count, memory in enumerate(memories, 1):  # noqa: B007 - the last number is returned

@@ -21,7 +21,7 @@ from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import pluralize, safe, terminal
 from subcog_hooks.core import log, records
 from subcog_hooks.core.deadline import Pace
-from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, UsageError
+from subcog_hooks.core.errors import EXIT_NOTHING_FOUND, ConfigError, StoreError, UsageError
 from subcog_hooks.core.files import WholeFile, read_regular
 from subcog_hooks.core.paths import Home
 from subcog_hooks.settings.defaults import NO_NOTES, WAITING_NOTES
@@ -63,7 +63,10 @@ def _read_loaded_files(path: str, here: Project | None) -> tuple[SourceReading, 
     """Read the texts of a Markdown file or folder that Claude Code loads by itself. Return also the real paths of its files."""
     if path == "-" or (os.path.isfile(path) and not path.lower().endswith(MARKDOWN_SUFFIXES)):
         return SourceReading(claude.CLAUDE), frozenset()
-    return claude.read_loaded_files(claude_code.notes_folder(), here, path)
+    try:
+        return claude.read_loaded_files(claude_code.notes_folder(), here, path)
+    except ConfigError:  # A repository says where the client's folder is.
+        return SourceReading(claude.CLAUDE), frozenset()
 
 
 def _find_unloaded(
@@ -173,9 +176,12 @@ def describe_import(path: str | None, source: str | None, options: ImportOptions
 
 
 def record_import(entry: RecordedImport | None) -> None:
-    """Record an import that has succeeded, so that it is repeated. Raises StoreError."""
-    if entry:
-        home_files.record_import(context.home(), entry)
+    """Record an import that has succeeded, so that it is repeated."""
+    try:
+        if entry:
+            home_files.record_import(context.home(), entry)
+    except StoreError as error:
+        terminal.say(f"this import will not be repeated by itself ({error.message})")
 
 
 def describe_place(entry: RecordedImport) -> str:

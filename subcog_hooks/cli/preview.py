@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -104,7 +104,8 @@ def examine_prompt(
         raise detection.fault
     intent = detection.settle(extract_topics(detection.reading.words(), rarity_of), settings, limit_ms)
     if state is not None:
-        detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
+        with suppress(StoreError):  # The answer counts all the same.
+            detection.learn(state, keeps_answers=bool(settings["surfacing.log_prompts"]))
     return intent
 
 

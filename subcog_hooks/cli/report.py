@@ -184,7 +184,7 @@ def report(
 ) -> None:
     """Show the activity of the hook and the stored memories. It has times, projects, stale and waiting memories.
 
-    The exit code is 1 when there is nothing to report; --json and --prometheus then show what was counted.
+    The exit code is 1 when there is nothing to report, except with --json and --prometheus.
 
     Example: subcog report --html report.html
     """

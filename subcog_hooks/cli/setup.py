@@ -1,6 +1,7 @@
 """`subcog setup` asks which agents get the hook, and about background work. `init` asks the same once."""
 
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 from typer import Option
@@ -20,6 +21,7 @@ from subcog_hooks.episodes.episode_store import EpisodeStore
 from subcog_hooks.hook.session import BRIEF_UNITS_SETTING
 from subcog_hooks.learn.quoting import MAX_NOTES
 from subcog_hooks.learn.transcript import MAX_REPLY
+from subcog_hooks.learn.transcript_files import TranscriptFile
 from subcog_hooks.llm import ask, providers
 from subcog_hooks.settings import defaults
 from subcog_hooks.settings.defaults import KEPT_SESSIONS, NOTES_SETTING, Settings, Value
@@ -108,11 +110,12 @@ def _ask_for_notes(*, is_sure: bool) -> None:
             for name, reading in here.items():
                 options = import_from.options_in_project(ImportOptions(), context.here())
                 entry = import_from.describe_import(None, name, options)
-                with context.writing() as store:
-                    report = import_from.import_source(reading, store, options)
-                    import_from.finish_import(report, store)
-                import_from.record_import(entry)
-                terminal.say(f"added {report.added} of {name}")
+                with _errors_named(name):
+                    with context.writing() as store:
+                        report = import_from.import_source(reading, store, options)
+                        import_from.finish_import(report, store)
+                    import_from.record_import(entry)
+                    terminal.say(f"added {report.added} of {name}")
     found = []
     if not is_wanted:
         config = claude_code.notes_folder()
@@ -129,6 +132,15 @@ def _ask_for_notes(*, is_sure: bool) -> None:
     if found and is_wanted and (imported := import_from.import_claude_notes(context.home())):
         terminal.say(f"added {pluralize(imported.added, 'note')} of Claude Code")
     embedding.start_background_jobs()
+
+
+@contextmanager
+def _errors_named(name: str) -> Iterator[None]:
+    """Print an error of an optional step, so that the others follow."""
+    try:
+        yield
+    except SubcogError as error:
+        terminal.complain(f"subcog: {name}: {error.message}")
 
 
 def _read_here() -> dict[str, SourceReading]:
@@ -150,7 +162,9 @@ def _list_imported() -> list[str]:
 
 def _ask_for_sessions(*, is_sure: bool) -> None:
     """Ask whether past sessions may be made searchable, and read them after a yes. Nothing is asked where there are none."""
-    transcripts, _ = learning_runs.find_idle_transcripts(None, None)
+    transcripts: Sequence[TranscriptFile] = ()
+    with _errors_named("past sessions"):
+        transcripts, _ = learning_runs.find_idle_transcripts(None, None)
     if not transcripts:
         return
     count = pluralize(len(transcripts), "past session")
@@ -162,9 +176,10 @@ def _ask_for_sessions(*, is_sure: bool) -> None:
     write_setting(KEPT_SESSIONS, defaults.WITH_TRANSCRIPT if is_wanted else defaults.NOT_READ)
     if not is_wanted:
         return
-    with EpisodeStore.writer(context.home()) as store:
-        report = learning_runs.read_with_progress(store, transcripts)
-    terminal.say(f"{pluralize(report.episodes, 'exchange')} of {pluralize(report.sessions, 'session')} can be searched")
+    with _errors_named("past sessions"):
+        with EpisodeStore.writer(context.home()) as store:
+            report = learning_runs.read_with_progress(store, transcripts)
+        terminal.say(f"{pluralize(report.episodes, 'exchange')} of {pluralize(report.sessions, 'session')} can be searched")
     embedding.start_background_jobs()
 
 

@@ -254,6 +254,8 @@ def _unmark(id_: str, decision: str) -> None:
         if not removed:
             fact = f"{memory.id} is not marked for {safe(decision)[:80]}"
             raise UsageError(fact, f"it is marked for the prompts of {', '.join(verdicts)}")
+        if decision and len(removed) > 1:
+            raise context.ambiguous_prefix(decision, removed)
         store.unmark(memory.seq, removed)
     terminal.say(f"no longer marked as wrong ({', '.join(removed)}): {lookup.memory_line(memory)}")
 

@@ -55,8 +55,8 @@ def test_a_changed_skill_stays_and_an_old_one_is_replaced(bare: Machine) -> None
     put_on_path(bare)
     assert b"are of another installation" in bare.run("doctor").stdout
     done = bare.run("init")
-    assert f"{changed} is left alone: you changed it".encode() in done.stderr
-    assert f"{own} is left alone: you changed it".encode() in done.stderr
+    assert f"{changed} is left alone: it is not as subcog wrote it".encode() in done.stderr
+    assert f"{own} is left alone: it is not as subcog wrote it".encode() in done.stderr
     assert "Run `subcog brief --explain`" in older.read_text()
     assert b"are of another installation" not in bare.run("doctor").stdout
     bare.run("uninstall")

@@ -98,6 +98,7 @@ def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with WholeFile(target) as whole:
                 whole.file.write(skill.text)
+                os.chmod(whole.path, 0o644)  # the usual mode of a user's file
         except OSError as error:
             hint = "check its permissions, or give --no-skills"
             raise ConfigError(f"{skill.path} cannot be written: {error.strerror}", hint) from error
@@ -106,7 +107,7 @@ def bring_skills(skills: Sequence[Skill], sign: str, *, dry_run: bool) -> None:
         terminal.say(f"{abbreviate_home(written[0].folder)}: {'would get' if dry_run else 'has'} {sign}subcog{names}")
     for skill in skills:
         if skill.state == CHANGED:
-            terminal.say(f"{skill.path} is left alone: you changed it")
+            terminal.say(f"{skill.path} is left alone: it is not as subcog wrote it")
 
 
 def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
@@ -125,7 +126,7 @@ def take_skills_away(skills: Sequence[Skill], *, dry_run: bool) -> bool:
         terminal.say(f"{removed[0].folder}: {'would lose' if dry_run else 'no longer has'} the skills {names}")
     for skill in skills:
         if skill.state == CHANGED:
-            terminal.say(f"{skill.path} stays: you changed it")
+            terminal.say(f"{skill.path} stays: it is not as subcog wrote it")
     return bool(removed)
 
 

@@ -245,6 +245,8 @@ class _AskingRun:
         if proposal.written.quote in repeat.content and repeat.status == PENDING:
 
             def add_questions(memory: Memory) -> Memory:
+                if memory.status != PENDING:  # The person has settled it meanwhile.
+                    return memory
                 stored = [question.text for question in memory.questions]
                 new = [text for text in proposal.written.questions if text not in stored]
                 return memory.with_changes(questions=with_written(memory, new)[:MAX_QUESTIONS])

@@ -249,8 +249,12 @@ def store_questions(checked: CheckedQuestions, state: State) -> CheckedQuestions
         memory = store.by_ids([checked.memory.id]).get(checked.memory.id)
         if memory is None or not is_unchanged(memory):
             checked = checked._replace(kept=(), dropped=checked.dropped + Counter({CHANGED: len(checked.kept)}))
-        elif amend(memory, add_questions, store, []):
-            context.update_index_and_vectors(store)
+        else:
+            after = amend(memory, add_questions, store, [])
+            stored = [question.text for question in after.questions] if after else []
+            checked = checked._replace(kept=tuple([text for text in checked.kept if text in stored]))
+            if after:
+                context.update_index_and_vectors(store)
     values = (checked.memory.id, checked.memory.content_hash)
     state.run("INSERT OR REPLACE INTO asked_texts VALUES (?, ?)", values)  # with any result
     return checked

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.terminal import context
-from subcog_hooks.cli.terminal.output import count_memories, safe, terminal
+from subcog_hooks.cli.terminal.output import count_memories, pluralize, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.share import server_documents
 from subcog_hooks.share.server_documents import document_with_withheld
 from subcog_hooks.share.server_schema import KEPT_OWN_PREFIX, LOST_PREFIX
-from subcog_hooks.share.synced import CHANGED, ERASED, Overruling, ShareState
+from subcog_hooks.share.synced import CHANGED, ERASED, Overruling, ShareState, SyncRecord
 from subcog_hooks.store.memory import TEAM, IdMaker, Memory, colleague_in, now_ms
 from subcog_hooks.store.memory_checks import next_change_date
 from subcog_hooks.store.store import Store
@@ -37,13 +37,23 @@ def show_preview(projects: Sequence[str], agreed: Sequence[str] = (), max_shown:
                         ready.append(f"{memory.id} {safe(str(document['content']))[:100]}")
                     except InvalidMemory as error:
                         refused.append(error.message)
-            terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more")
+            stored = store.by_ids(list(on_server)) if store else {}
+            gone = sum(not record.is_deleted and _is_gone(record, stored.get(id_)) for id_, record in on_server.items())
+            also = f", and that {pluralize(gone, 'memory was', 'memories were')} forgotten or taken out" if gone else ""
+            terminal.say(f"{safe(name)}: {count_memories(len(ready))} would leave, redacted once more{also}")
             for line in ready[:max_shown]:
                 terminal.say(f"  {line}")
             if max_shown and len(ready) > max_shown:
                 terminal.say(f"  and {len(ready) - max_shown} more; `subcog share sync --dry-run` shows them")
             for problem in refused[:max_shown]:
                 terminal.say(f"  left out: {safe(problem)}")
+
+
+def _is_gone(record: SyncRecord, memory: Memory | None) -> bool:
+    """Return whether a memory on the server was deleted here, or has left its project; a colleague's that was moved stays."""
+    if memory is None or memory.status == "deleted":
+        return True
+    return not record.author and (memory.scope != "project" or memory.project != record.project)
 
 
 def find_lost_versions(store: Store, projects: Sequence[str]) -> list[Memory]:

@@ -125,6 +125,8 @@ def has_store(folder: Home) -> bool:
         size = os.stat(folder.memories_db).st_size
     except FileNotFoundError:
         size = 0
+    except NotADirectoryError as error:
+        raise StoreError(f"{folder.root} is not a folder", "move it away, or set SUBCOG_HOME") from error
     except OSError as error:
         raise StoreError(f"{folder.root} cannot be read: {error.strerror}", "check its permissions") from error
     if not size and has_indexed_memories(folder):

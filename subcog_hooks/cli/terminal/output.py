@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from typer import Exit
 
     from subcog_hooks.cli.terminal.screen import Screen
+
+_RAW_CODES = re.compile(r"(?:^|\s)(?!--)\S*r|--raw", re.IGNORECASE)  # the option of `less` that shows colours
 
 
 _FORCING = frozenset(("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"))  # With one of them rich finds out for itself.
@@ -135,11 +139,13 @@ class Terminal:
 
     def page(self, view: RenderableType) -> None:
         """Draw the result as `draw` does; through the pager where it is longer than the screen."""
-        if not self.interactive or len(self.out.render_lines(view, pad=False)) < self.out.height:
+        pager = (os.environ.get("MANPAGER") or os.environ.get("PAGER") or "").split()[:1]
+        is_long = self.interactive and len(self.out.render_lines(view, pad=False)) >= self.out.height
+        if not is_long or (pager and shutil.which(pager[0]) is None):  # A pager that is not there would swallow the result.
             self.draw(view)
             return
         os.environ.setdefault("LESS", "-RFX")  # Otherwise `less` shows colour codes, and clears the screen at the end.
-        with self.out.pager(styles=os.name != "nt" and "r" in os.environ["LESS"].lower()):
+        with self.out.pager(styles=os.name != "nt" and bool(_RAW_CODES.search(os.environ["LESS"]))):
             self.draw(view)
 
     def raw(self, text: str) -> None:

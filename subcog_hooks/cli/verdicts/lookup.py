@@ -124,6 +124,8 @@ def find_prompt(state: State, id_: str = "", *, everywhere: bool = False) -> Rec
             raise UsageError(f"{verdict.id} was {event_name(verdict)}, not a prompt", hint)
         return verdict
     latest = past_runs.find_latest(state, MAX_VERDICTS, event=PROMPT_EVENT)
+    if not latest:
+        raise NoVerdict("no prompt has been decided on yet", "`subcog doctor` says whether the hook is registered")
     if own := latest if everywhere else keep_own(latest):
         return own[0]
     here = context.here()
