@@ -74,7 +74,7 @@ def file_name_date_ms(name: str) -> int | None:
     (1717200000000, 1717200000000, None)
     """
     match = _NAME_DATE.match(name)
-    return _day_ms(int(match[1]), int(match[3]), int(match[4])) if match else None
+    return _day_ms(int(match[1]), int(match[3] or match[5]), int(match[4] or match[6])) if match else None
 
 
 def _date_in_words(text: str) -> int | None:

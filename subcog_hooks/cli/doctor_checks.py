@@ -211,8 +211,10 @@ def check_state(home: Home) -> Iterator[Remark]:
     except StoreError as error:
         yield bad(f"{error}; until then the hook hands over again what a session has had")
     else:
-        yield from map(note, [*messages, *["the hook is paused; `subcog resume` ends it"] * in_pause])
-        if not (messages or in_pause):
+        if in_pause:
+            messages.append("the hook is paused; `subcog resume` ends it")
+        yield from map(note, messages)
+        if not messages:
             yield good("state.db")
 
 

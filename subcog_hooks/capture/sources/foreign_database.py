@@ -155,8 +155,9 @@ def _as_usage_error(path: str, location: str, error: Exception) -> UsageError:
     if isinstance(error, apsw.BusyError):
         return UsageError(f"{path} is locked", "end the program that uses it")
     if isinstance(error, apsw.InterruptError | apsw.NoMemError | MemoryError | apsw.TooBigError):
-        limit = f"{MAX_FOREIGN_S:.0f} s" if isinstance(error, apsw.InterruptError) else "the memory there is"
-        return UsageError(f"{path} needs more than {limit} to be read, {location}", _CHECK_FILE)
+        is_late = isinstance(error, apsw.InterruptError)
+        fault = f"takes more than {MAX_FOREIGN_S:.0f} s to read" if is_late else "needs too much memory to be read"
+        return UsageError(f"{path} {fault}, {location}", _CHECK_FILE)
     if isinstance(error, apsw.CantOpenError | apsw.PermissionsError | apsw.IOError | apsw.ReadOnlyError):
         return UsageError(f"{path} cannot be read: {error}", "look whether its file and folder can be read")
     return UsageError(
