@@ -58,7 +58,7 @@ def parse_date_ms(text: str) -> int | None:
     else:
         return _moment_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     if match := _ISO.search(text):
-        return _day_ms(int(match[1]), int(match[3] or match[5]), int(match[4] or match[6]))
+        return _day_ms(int(match[1]), int(match[3]), int(match[4]))
     if match := _NUMBERS.search(text):
         first, second, year = int(match[1]), int(match[3]), int(match[4])
         is_day_first = match[2] == "." or first > 12
