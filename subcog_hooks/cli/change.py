@@ -34,7 +34,7 @@ def _replacing(flag: str, metavar: str, name: str) -> Any:
 
 def edit(
     ids: _Ids,
-    content: Annotated[str | None, Option(help="The new text, or - to read it from standard input.")] = None,
+    content: Annotated[str | None, Option(metavar="TEXT", help="The new text, or - to read it from standard input.")] = None,
     namespace: Annotated[str | None, namespace_option("The new namespace.")] = None,
     tag: Annotated[
         Texts, tag_option("A tag, given several times for several. They replace all old tags; '' removes them.")

@@ -59,7 +59,11 @@ def remember(
         ),
     ] = None,
     question: Annotated[
-        Texts, Option(help=f"A question that it answers, in other words; up to {MAX_QUESTIONS} of {MAX_QUESTION} characters.")
+        Texts,
+        Option(
+            metavar="TEXT",
+            help=f"A question that it answers, in other words; up to {MAX_QUESTIONS} of {MAX_QUESTION} characters.",
+        ),
     ] = None,
     standing: Annotated[
         bool | None, Option(help="Say that it holds in every session, or that it does not; otherwise its text tells.")
