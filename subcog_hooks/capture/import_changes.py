@@ -164,8 +164,7 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 plan.skipped += 1
                 plan.forgotten_ids.append(memory.id)
             elif before is None:
-                same = [] if row.has_id else _find_same(memory, {memory.content}, written, store)
-                if any(other.status in (ACTIVE, PENDING) for other in same):
+                if not row.has_id and _find_same(memory, {memory.content}, written, store):
                     plan.skipped += 1
                     continue
                 if row.is_section and _is_copy(memory, written, store, options):

@@ -75,10 +75,13 @@ def one_line(text: str) -> str:
     if text.isascii():
         line = " ".join((_without_escapes(text) if "\x1b" in text else text).split())
         return line if line.isprintable() else " ".join(line.translate(_DROP_CONTROLS).split())
-    text = _whole_characters(text).replace(_BLANK, " ")
+    text = _whole_characters(text)
     characters = set(text)
     if not characters.isdisjoint(_ESCAPES):
         text = _without_escapes(text)
+    if _BLANK in characters:  # In a word it would hide a tag.
+        is_braille = any("\u2801" <= character <= "\u28ff" for character in characters)
+        text = text.replace(_BLANK, " " if is_braille else "")
     if unseen := _invisible_in(characters):
         text = text.translate(dict.fromkeys(map(ord, unseen)))
     return " ".join(text.split())

@@ -95,7 +95,7 @@ def test_a_rejected_record_is_hidden(bare: Machine, shop: Path) -> None:
     assert bare.answer(bare.asking("Why do we not send the events of the outbox table through Kafka?", "s", shop)) == ""
 
 
-def test_records_of_packages_are_found(bare: Machine, shop: Path) -> None:
+def test_records_of_packages_are_found_and_other_markup_is_named(bare: Machine, shop: Path) -> None:
     unnumbered = (
         "# Store carts in Redis\n\n- Status: accepted\n\n## Decision Outcome\n\nRedis, as guests come back within hours.\n"
     )
@@ -104,11 +104,13 @@ def test_records_of_packages_are_found(bare: Machine, shop: Path) -> None:
         "doc/arch/0001-outbox.md": OUTBOX,
         "architecture-decision-record/0002-old.md": OLD,
         "docs/architecture/adr-003-mail.md": OUTBOX.replace("Outbox", "Mail"),
+        "doc/arch/0004-old.adoc": "= Old",
         "tests/fixtures/docs/adr/0001-fake.md": OUTBOX.replace("Outbox", "Fake"),
     }.items():
         (shop / name).parent.mkdir(parents=True, exist_ok=True)
         (shop / name).write_text(text)
-    bare.run("import", "--from", "adr", cwd=shop)
+    done = bare.run("import", "--from", "adr", cwd=shop)
+    assert b"left out 1, which is no Markdown (.adoc, .rst)" in done.stderr
     days = {text.partition("\n")[0]: str(row["created_at"])[:10] for text, row in bare.stored().items()}
     assert days == {
         "Store carts in Redis": "2024-06-01",
@@ -118,8 +120,9 @@ def test_records_of_packages_are_found(bare: Machine, shop: Path) -> None:
 
 
 @posix
-def test_odd_records_are_left_out_with_a_reason(bare: Machine, shop: Path) -> None:
-    folder = shop / "doc" / "adr"
+def test_the_folder_of_adr_tools_is_read(bare: Machine, shop: Path) -> None:
+    (shop / ".adr-dir").write_text("notes/records\n")
+    folder = shop / "notes" / "records"
     folder.mkdir(parents=True)
     (folder / "0001-outbox.md").write_text(OUTBOX)
     outside = bare.root / "outside"
@@ -130,11 +133,17 @@ def test_odd_records_are_left_out_with_a_reason(bare: Machine, shop: Path) -> No
     (shop / "docs" / "adr").symlink_to(outside)
     with open(folder / "0008-huge.md", "wb") as file:
         file.truncate(10_000_000_000)
+    (folder / "0007-latin.md").write_bytes(OUTBOX.replace("Outbox", "Gr\xfc\xdfe").encode("latin-1"))
     done = bare.run("import", "--from", "adr", cwd=shop)
     assert done.code == 0, done.stderr
-    assert b"left out 1, which is a link out of the repository" in done.stderr
+    assert b"left out 2, each of which is a link out of the repository" in done.stderr
     assert b"left out 1, which has more than 4,000,000 bytes" in done.stderr
-    assert [text.partition("\n")[0] for text in bare.stored()] == ["3. Outbox in PostgreSQL"]
+    assert b"notes/records/0007-latin.md is read as Windows-1252" in done.stderr
+    assert any("Grüße" in text for text in bare.stored())
+    assert not any("secret" in text for text in bare.stored())
+    (shop / ".adr-dir").write_text("../outside\n")
+    again = bare.run("import", "--from", "adr", cwd=shop)
+    assert b"added 0" in again.stdout
 
 
 # ---- dates by first commits -----------------------------------------------------------------------------------------------

@@ -108,8 +108,11 @@ def find_record_places(root: str, reading: SourceReading | None = None) -> tuple
             files += [path for path in paths if _LOOSE_RECORD.match(path) or _LOOSE_RECORD.match(os.path.basename(path))]
     # The usual folders may be links, which are followed inside of the repository only.
     usual = [above + name for above in ("", "doc/", "docs/") for name in ("adr", "adrs", "decisions")]
-    folders += [link for link in usual if os.path.islink(os.path.join(root, link)) and os.path.isdir(os.path.join(root, link))]
-    return list(dict.fromkeys(folders)), files
+    links = [link for link in usual if os.path.islink(path := os.path.join(root, link)) and os.path.isdir(path)]
+    inside = [link for link in links if not leads_out(os.path.join(root, link), root)]
+    if reading and len(links) > len(inside):
+        reading.left_out["is a link out of the repository"] += len(links) - len(inside)
+    return list(dict.fromkeys((*folders, *inside))), files
 
 
 def describe_record_places(root: str) -> str:

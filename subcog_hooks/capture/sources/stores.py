@@ -248,7 +248,8 @@ def _convert_drawer(row: Row) -> Note | str:
 
 def _palace_folder(_: Mapping[str, str]) -> str:
     older = _find_in_home(".mempalace")
-    return older if os.path.exists(os.path.join(older, "config.json")) else _find_in_home(os.path.join(".config", "mempalace"))
+    is_older = any(os.path.exists(os.path.join(older, name)) for name in ("config.json", STORES[MEMPALACE].file))
+    return older if is_older else _find_in_home(os.path.join(".config", "mempalace"))
 
 
 STORES = {
