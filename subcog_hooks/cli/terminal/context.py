@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
@@ -35,7 +36,7 @@ def guard(work: Callable[[], int], *, is_debugged: bool) -> int:
         terminal.flush()
     except KeyboardInterrupt:
         _flush_output()
-        terminal.complain("interrupted")
+        sys.stderr.write("interrupted\n")  # without rich, which another thread may be importing
         return errors.EXIT_INTERRUPTED
     except (ReaderGone, BrokenPipeError):  # The reader has closed the pipe: `subcog list | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
