@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         def keep_compiled(self, path: str, stamp: int, size: int, settings: str) -> None: ...
 
 
+VARIABLE = "a variable"  # a source of values
+
+
 PROJECT_FILE = ".subcog.toml"
 PREFIXES = tuple(f"SUBCOG_{section}_".upper() for section in (*TUNED_SECTIONS, "semantic", "keyword"))  # of our variables
 _NEVER = 2.0  # above any probability
@@ -52,7 +55,7 @@ def load(home: Home, project_root: str | None = None, cache: Cache | None = None
         variables = read_variables(os.environ)
         stronger = variables.values
         if not obeys_variables:
-            stronger, loosening = _keep_tightening(variables, Settings(values), "a variable")
+            stronger, loosening = _keep_tightening(variables, Settings(values), VARIABLE)
             ignored += loosening
         values = _overlay(values, stronger)
         sources |= {name: variables.sources[name] for name in stronger}
@@ -73,7 +76,9 @@ def _keep_tightening(part: Settings, own: Settings, source: str) -> tuple[dict[s
             fault = f"is true, yours is false; {source} may only switch it off"
         else:
             fault = f"is {value}, yours is {own[name]}; {source} may only {rights[name].split()[-1]} it"
-        ignored.append(f"{part.sources[name]}: {name} {fault}, so hooks ignore it")
+        is_obeyed = (source, name) == (VARIABLE, "search.min_similarity")
+        obeys = "only your own `subcog search` obeys it" if is_obeyed else "it is ignored"
+        ignored.append(f"{part.sources[name]}: {name} {fault}, so {obeys}")
     return tightening, ignored
 
 

@@ -60,7 +60,7 @@ def test_a_later_dry_run_shows_what_has_changed_alone(ada: Person, bob: Person) 
     ada.run("forget", forgotten)
     ada.run("remember", "The queue is drained at the end.")
     shown = ada.run("share", "sync", "--dry-run").stderr
-    assert f"{SHOP}: 1 memory would leave, redacted once more\n" in shown
+    assert f"{SHOP}: 1 memory would leave, redacted once more, and that 1 memory was forgotten or taken out" in shown
     assert "The queue is drained at the end." in shown
     assert "The cache" not in shown
     assert ada.run("share", "sync").stdout == "sent 1, fetched 0, deleted there 1\n"
