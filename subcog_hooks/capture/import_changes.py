@@ -295,7 +295,7 @@ def is_untouched(section: Memory) -> bool:
 
 
 def keeps_file_fields(before: Memory, after: Memory) -> bool:
-    """Return whether a change leaves a section's file fields alone, so that the file still updates it; accepting it is one."""
+    """Return whether a change, such as accepting it, leaves a section's file fields alone: its file still updates it then."""
     names = (*_USER_FIELDS, "status") if (before.status, after.status) == (PENDING, ACTIVE) else _USER_FIELDS
     as_before = after.with_changes(**{name: getattr(before, name) for name in names})
     return before.id.startswith(SECTION_PREFIX) and jsonl.dump(as_before) == jsonl.dump(before)

@@ -40,7 +40,7 @@ SILENT_WITHOUT = {  # settings without which the hook is silent, and when
 
 
 def check_home(home: Home) -> Iterator[Remark]:
-    """Check the home, who can read it, and what is left in it."""
+    """Check that the home is a folder, its permissions, and leftover files in it."""
     if ignored := find_home()[1]:
         yield note(ignored)
     if not os.path.exists(home.root):

@@ -38,7 +38,7 @@ _ID = re.compile(r"[\w-]*", re.ASCII)  # of a decision; any other word is a prom
 
 
 class PromptGroup(TyperGroup):
-    """A group of commands whose arguments are a prompt, unless the first word names one of its commands."""
+    """A command group that takes its arguments for a prompt or an id unless the first word is a command's name."""
 
     def get_params(self, ctx: Context) -> list[Parameter]:
         """Return the parameters; none in the usage line of a command of the group."""
@@ -76,8 +76,8 @@ def why(
         Texts,
         Argument(
             metavar="[ID | PROMPT]",
-            help="The id of a decision, or its beginning; without it, this project's latest prompt. Or a prompt, to see what "
-            "the hook would do: - reads it from standard input, and -- stands before a prompt of one word.",
+            help="A decision's id or its beginning; by default, the decision on this project's latest prompt. Or the text "
+            "of a prompt, to preview the hook's decision: - reads it from standard input, -- goes before a prompt of one word.",
             autocompletion=lambda: [command.name for command in commands.registered_commands],
         ),
     ] = None,

@@ -105,7 +105,7 @@ class PackedFile:
         os.close(self._fd)
 
     def damage(self) -> EncoderUnusable:
-        """Return the error for a file whose rows make no vector."""
+        """Return the error for an encoder file whose rows cannot be added up."""
         return EncoderUnusable(f"{self.path} is damaged", _FIX)
 
     def read_bytes(self, length: int, offset: int) -> bytes:

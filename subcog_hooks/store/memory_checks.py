@@ -113,7 +113,7 @@ def distinct_questions(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQ
 
 
 def without_records(questions: Iterable[AnsweredQuestion]) -> tuple[AnsweredQuestion, ...]:
-    """Return the questions without the verdicts whose records they depend on."""
+    """Return the questions, each without the ids of the decisions that it was learned from."""
     return tuple([AnsweredQuestion(question.text, question.by) for question in questions])
 
 

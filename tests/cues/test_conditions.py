@@ -318,10 +318,18 @@ SENSELESS: list[object] = [
 ]
 
 
-def test_what_makes_no_sense_is_refused(subtests: pytest.Subtests) -> None:
+def test_what_makes_no_sense_is_refused_and_never_holds(subtests: pytest.Subtests) -> None:
     for condition in SENSELESS:
-        with subtests.test(condition=condition), pytest.raises(InvalidMemory):
-            condition_syntax.check_conditions({"branch": condition})
+        with subtests.test(condition=condition):
+            with pytest.raises(InvalidMemory):
+                condition_syntax.check_conditions({"branch": condition})
+            assert not conditions.conditions_hold({"branch": condition}, FACTS)
+            assert not conditions.conditions_hold({"branch": {"not": condition}}, FACTS)
+
+
+def test_what_another_program_stored_holds_only_where_it_can_be_judged() -> None:
+    for when in ({"first_prompt": 1}, {"cwd": {"glob": "src"}}, {"cwd": {"not": {"glob": "src"}}}, ["branch"]):
+        assert not conditions.conditions_hold(when, FACTS)  # type: ignore[arg-type]  # a list is no mapping
 
 
 ANYTHING = st.recursive(
@@ -333,6 +341,13 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 NAMES = st.sampled_from([*FACTS, "unheard_of", "", "platform"])
+
+
+@given(st.dictionaries(NAMES, ANYTHING, max_size=3))
+def test_no_json_value_raises_or_holds_with_its_opposite(when: dict[str, object]) -> None:
+    for name, condition in when.items():
+        both = [conditions.conditions_hold({name: each}, FACTS) for each in (condition, {"not": condition})]
+        assert both != [True, True]
 
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=3))
@@ -352,13 +367,14 @@ def test_what_is_taken_can_be_kept_and_judged(when: dict[str, object]) -> None:
         assert sorted(both) == [False, name in FACTS]
 
 
-def test_an_invalid_glob_is_refused(subtests: pytest.Subtests) -> None:
+def test_an_invalid_glob_is_refused_and_never_holds(subtests: pytest.Subtests) -> None:
     cases = ["", "[", "src/{a", "../x", "src\\\\db", "x" * 600, "\\0", "{a,b}" * 9]
     for glob in cases:
         with subtests.test(glob=glob):
             for condition in ({"glob": glob}, {"not": {"glob": glob}}):
                 with pytest.raises(InvalidMemory):
                     condition_syntax.check_conditions({"file": condition})
+                assert not conditions.conditions_hold({"file": condition}, FACTS)
 
 
 def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
@@ -367,6 +383,7 @@ def test_a_condition_nested_as_deep_as_json_can_be_is_refused() -> None:
         condition = {"not": condition}
     with pytest.raises(InvalidMemory, match="at most 4"):
         condition_syntax.check_conditions({"branch": condition})
+    assert not conditions.conditions_hold({"branch": condition}, FACTS)
     values: object = []
     for _ in range(5_000):
         values = [values]

@@ -31,6 +31,7 @@ def test_a_fault_is_named_in_re2s_words(subtests: pytest.Subtests) -> None:
         ("слово\\b", "\\b stands beside a letter beyond ASCII"),
         ("x" * 501, "501 characters, at most 500 are taken"),
         ("[^x]{1000}", "9,004 steps when it is compiled, at most 1,500"),
+        ("a\\Cb", "\\C is a byte, which may be part of a letter"),
         ("((\\pL{10}){10}){9}", "pattern too large - compile failed; count repeats lower"),
     ]
     for pattern, message in cases:

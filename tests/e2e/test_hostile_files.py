@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from subcog_hooks.capture.sources.catalogue import SOURCE_NAMES
-from tests.e2e.machine import ANSWER, QUESTION, REMOTE, Done, Machine, posix
+from tests.e2e.machine import ANSWER, QUESTION, REMOTE, Done, Machine, linux, posix
 
 SECRET = "The launch code of the lighthouse is kept behind the third brick."
 NOTE = "# Moorings\n\nThe dredging barge Ellida is moored at pier 7 from November on.\n"
@@ -66,6 +66,14 @@ def test_no_special_file_is_waited_for(bare: Machine, monkeypatch: pytest.Monkey
             with subtests.test(kind=kind, command=command):
                 done = bare.run(*command)
                 assert (done.code, done.stderr.count(b"\n"), b"Error" in done.stderr) == (2, 1, False)
+
+
+@linux
+def test_an_open_pipe_is_read(bare: Machine) -> None:
+    line = json.dumps({"id": "piped", "content": "The tide turns at six."})
+    script = f"'{bare.command}' import <(echo '{line}') && echo '{line}' | '{bare.command}' import /dev/stdin"
+    done = bare.start(["bash", "-c", script])
+    assert done.stdout.splitlines() == [b"added 1", b"added 0, already there 1"]
 
 
 def test_a_file_of_ten_gigabytes_is_refused_by_its_size(bare: Machine, notes: Path) -> None:

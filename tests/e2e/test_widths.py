@@ -150,6 +150,8 @@ def test_a_long_verdict_goes_through_the_pager(machine: Machine) -> None:
     assert not (machine.folder / "paged").exists()
     assert QUESTION not in "".join(shown(machine, 120, "why", rows=10))
     assert QUESTION in (machine.folder / "paged").read_text()
+    machine.environment |= {"PAGER": "no-such-pager"}
+    assert QUESTION in "".join(shown(machine, 120, "why", rows=10))
 
 
 @pytest.fixture

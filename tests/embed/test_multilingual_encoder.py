@@ -195,10 +195,12 @@ def test_a_damaged_file_is_refused(start: int, end: int | None, content: bytes, 
     assert str(copy) in refused.value.message
 
 
-def test_a_damaged_vocabulary_fails_its_checksum(copy: Path) -> None:
+def test_a_damaged_vocabulary_is_named(copy: Path) -> None:
     whole = copy.read_bytes()
     start = layout.HEADER + 4 * (packing.PIECE_BUCKETS + 1)
     copy.write_bytes(whole[:start] + b"\xff" * 8_000 + whole[start + 8_000 :])
+    with pytest.raises(layout.EncoderUnusable, match="is damaged; reinstall subcog"):
+        MultilingualEncoder.open(str(copy)).encode(" ".join(TEXTS))
     with pytest.raises(layout.EncoderUnusable, match="its checksum does not hold"):
         packing.check_encoder(str(copy), MultilingualEncoder)
 

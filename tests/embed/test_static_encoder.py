@@ -258,6 +258,14 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
             layout.PackedEncoder(str(location))
 
 
+def test_rows_without_a_scale_are_damage(small_path: str) -> None:
+    content = Path(small_path).read_bytes()
+    rows = StaticEncoder.open(small_path).all_records()
+    Path(small_path).write_bytes(content.replace(rows, bytes(len(rows))))
+    with pytest.raises(layout.EncoderUnusable, match="is damaged; reinstall subcog"):
+        StaticEncoder.open(small_path).encode("token")
+
+
 TEXT = st.text(st.characters(codec="utf-8").filter(material.is_stable))
 
 

@@ -119,7 +119,7 @@ def answer_to_post(data: bytes) -> tuple[int, bytes]:
     ("data", "body"),
     [
         (CHUNKED + b'5;a=b\r\n{"a":\r\n3\r\n 1}\r\n0\r\n\r\n', b'{"a": 1}'),
-        (b"HTTP/1.0 200 OK\r\ncontent-LENGTH:  2\r\n\r\n{}ignored", b"{}"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\ncontent-LENGTH:  2\r\n\r\n{}ignored", b"{}"),
         (b"HTTP/1.1 200\r\n\r\nto the end", b"to the end"),
     ],
 )

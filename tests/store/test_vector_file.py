@@ -73,6 +73,17 @@ def test_vectors_of_another_dimension_are_refused(home: Home, vectors: VectorSto
             opened(home, SMALL, 384)
 
 
+def test_codes_that_are_lost_are_missed(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
+    assert vectors.problems() == []
+    connection = apsw.Connection(vectors.path)
+    connection.execute("DELETE FROM codes WHERE key IN (SELECT key FROM codes LIMIT 3)")
+    assert vectors.problems() == ["3 vectors without a code"]
+    connection.execute("DROP TABLE codes")
+    connection.close()
+    with pytest.raises(VectorsUnusable):
+        vectors.problems()
+
+
 def test_a_damaged_page_is_found(home: Home, vectors: VectorStore, crowd: list[Memory]) -> None:
     vectors.close()
     connection = apsw.Connection(vectors_path(home, SMALL))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from subcog_hooks.core.errors import StoreError
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store.memory import AnsweredQuestion, Memory
 from subcog_hooks.store.store import Store
@@ -344,6 +345,15 @@ def test_a_purged_memory_leaves_no_passage_not_even_on_the_disk(home: Home, stor
     assert [made in raw for made in finals(long_notes[1].content)] == [True] * 4
     with follow(home, store) as vectors:
         assert (vectors.counts(), keys_of(vectors, long_notes[2])) == ((2, 0), [])
+
+
+def test_a_purge_passes_over_a_space_that_cannot_be_purged(home: Home, store: Store, long_notes: list[Memory]) -> None:
+    settle(home, store)
+    Path(home.index, "vectors-1-another.db").mkdir()
+    with pytest.raises(StoreError):
+        VectorStore.purge(home, [long_notes[2].seq])
+    with follow(home, store) as vectors:
+        assert (len(keys_of(vectors, long_notes[1])), keys_of(vectors, long_notes[2])) == (4, [])
 
 
 def test_passages_of_another_model_serve_until_replaced(

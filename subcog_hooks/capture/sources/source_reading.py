@@ -122,7 +122,7 @@ class SourceReading:
         self._origins.add(self.origin)
 
     def find_absence(self, store: Store | None, options: ImportOptions) -> ImportReport:
-        """Return a report with the Markdown files that were read, and the lost memories, some of which may be rows."""
+        """Return a report of the Markdown files that were read, and of the memories whose file or row is gone."""
         if store and self.folder:
             report = find_absence(store, self.folder, options, lambda memory: memory.namespace in self.namespaces)
         else:
