@@ -177,14 +177,14 @@ def plan_changes(chunk: list[tuple[str, jsonl.Row]], store: Store | None, option
                 is_deleted = before.status == "deleted" and memory.status != "deleted" and not row.is_section
                 plan.forgotten += is_deleted
                 plan.skipped += not is_deleted
-            elif memory.id in plan.new and (options.replace or row.is_section):
-                written[before.content_hash] = [other for other in written[before.content_hash] if other.id != memory.id]
-                plan.new[memory.id] = memory
             else:
-                memory = _choose_replacement(before, memory, row, options)
+                is_new = memory.id in plan.new
+                if not (is_new and (options.replace or row.is_section)):
+                    memory = _choose_replacement(before, memory, row, options)
+                memory = _with_import_status(memory, options)
                 written[before.content_hash] = [other for other in written[before.content_hash] if other.id != memory.id]
-                plan.changed[memory.id] = _with_import_status(memory, options)
-                written[memory.content_hash].append(plan.changed[memory.id])
+                written[memory.content_hash].append(memory)
+                (plan.new if is_new else plan.changed)[memory.id] = memory
         except InvalidMemory as error:
             plan.refuse(location, str(error))
     locations = {row.memory.id: location for location, row in chunk}

@@ -96,6 +96,13 @@ def test_a_later_vouching_brings_the_cues(bare: Machine, attack: Path) -> None:
     assert {(row["trust"], *row["paths"]) for row in bare.rows("export")} == {("user", "**")}
 
 
+def test_a_line_that_replaces_another_of_its_file_waits_too(bare: Machine) -> None:
+    bare.environment |= UNATTENDED
+    lines = "".join(json.dumps({"id": "tide", "content": f"The tide turns at {hour}."}) + "\n" for hour in ("six", "seven"))
+    assert bare.run("import", "-", "--replace", stdin=lines.encode()).stdout == b"added 1\n"
+    assert {text: row["status"] for text, row in bare.stored("all").items()} == {"The tide turns at seven.": "pending"}
+
+
 def test_a_person_outweighs_the_repository_and_no_agent_does(
     bare: Machine, shop: Path, attack: Path, subtests: pytest.Subtests
 ) -> None:
