@@ -47,9 +47,8 @@ class AskingReport:
     has replaced.
     """
 
-    stored: proposals.LearningReport = field(
-        default_factory=proposals.LearningReport
-    )  # faults, and secrets removed before storing
+    # faults, and secrets removed before storing
+    stored: proposals.LearningReport = field(default_factory=proposals.LearningReport)
     asked: int = 0
     unusable: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
