@@ -327,7 +327,7 @@ def test_what_makes_no_sense_is_refused_and_never_holds(subtests: pytest.Subtest
             assert not conditions.conditions_hold({"branch": {"not": condition}}, FACTS)
 
 
-def test_what_another_program_stored_holds_only_where_it_can_be_judged() -> None:
+def test_what_others_stored_holds_where_it_can_be_judged() -> None:
     for when in ({"first_prompt": 1}, {"cwd": {"glob": "src"}}, {"cwd": {"not": {"glob": "src"}}}, ["branch"]):
         assert not conditions.conditions_hold(when, FACTS)  # type: ignore[arg-type]  # a list is no mapping
 
