@@ -1,20 +1,14 @@
-"""Imports of libraries that would otherwise write, report or look up things on their own. Their use is elsewhere."""
+"""Imports of libraries that would otherwise write, report, look up or load things on their own. Their use is elsewhere."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import socket
 import sys
-import warnings
-from contextlib import contextmanager
-from types import ModuleType
 
 from subcog_hooks.core.errors import ModelError, extra_remedy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any  # onnxruntime, which is published without types
 
     from fastembed import TextEmbedding
@@ -33,32 +27,31 @@ _SWITCHES = {
 _FATAL_ONLY = 4  # onnxruntime's severities; its failures reach us as exceptions
 
 
-@contextmanager
-def defer_import(name: str, **given: object) -> Iterator[None]:
-    """Load a library that others import inside the block only when an attribute outside of `given` is used."""
-    if name in sys.modules:
-        yield
-        return
-    stand_in = ModuleType(name)
+class DeferredImport:
+    """A block in which others import the library `name`, which is loaded only when an attribute outside of `given` is used."""
 
-    def take_out() -> None:
-        if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
+    def __init__(self, name: str, **given: object) -> None:
+        self._name = name
+        self._stand_in = type(sys)(name)
+        self._stand_in.__dict__.update(given, __getattr__=self._load)
 
-    def ask(attribute: str) -> object:
-        take_out()
-        return getattr(importlib.import_module(name), attribute)
+    def __enter__(self) -> None:
+        sys.modules.setdefault(self._name, self._stand_in)
 
-    stand_in.__dict__.update(given, __getattr__=ask)
-    sys.modules[name] = stand_in
-    try:
-        yield
-    finally:
-        take_out()
+    def __exit__(self, *_: object) -> None:
+        if sys.modules.get(self._name) is self._stand_in:
+            del sys.modules[self._name]
+
+    def _load(self, attribute: str) -> object:
+        self.__exit__()
+        __import__(self._name)
+        return getattr(sys.modules[self._name], attribute)
 
 
 def import_onnx_runtime() -> tuple[Any, type[Tokenizer]]:
     """Return the module onnxruntime, silent and offline, and the class of tokenizers; 200 ms. Raises ModelError."""
+    import warnings
+
     os.environ.update(_SWITCHES)
     try:
         with warnings.catch_warnings():
@@ -73,6 +66,9 @@ def import_onnx_runtime() -> tuple[Any, type[Tokenizer]]:
 
 def import_text_embedding() -> type[TextEmbedding]:
     """Return fastembed's class, silent and offline; 900 ms for the first call in a process. Raises ModelError."""
+    import socket
+    import warnings
+
     import_onnx_runtime()
     has_ipv6, socket.has_ipv6 = socket.has_ipv6, False  # urllib3 would open a socket to find out; we make no requests by it
     try:

@@ -44,7 +44,7 @@ _LONGEST_TOKEN = 60  # characters of a token
 _OF_TOKENS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./+=~")
 # Words beside which `redact` finds everyday secrets. Tools have a check of their own.
 _BESIDE = [word for kind, words in masking.SECRET_NOUNS.items() if kind != "tool" for word in words]
-_WHOLE_WORDS = [word for word in _BESIDE if word.isascii() and len(word) <= masking.MAX_WHOLE_WORD]
+_WHOLE_WORDS = {word for word in _BESIDE if word.isascii() and len(word) <= masking.MAX_WHOLE_WORD}
 _WORD_PARTS = [word for word in _BESIDE if word not in _WHOLE_WORDS]
 _BEFORE, _BEHIND = 400, 300  # characters around such a word in which a value may stand
 _QUOTES_BEFORE = ('"', "`", "“", "„", "«", "‹", " '", "='", ":'", "('")

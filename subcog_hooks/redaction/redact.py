@@ -19,7 +19,7 @@ from typing import NamedTuple
 import re2
 
 from subcog_hooks.core.files import read_rows
-from subcog_hooks.core.quiet_imports import defer_import
+from subcog_hooks.core.quiet_imports import DeferredImport
 from subcog_hooks.redaction import masking, named_values, secret_values
 from subcog_hooks.redaction.masking import remove_private
 from subcog_hooks.redaction.named_values import ASSIGNMENT_HEAD, find_assigned
@@ -260,7 +260,7 @@ def _ascii_copy(text: str) -> str:
 def _all_rules() -> tuple[_Rule, ...]:
     """Return all rules, ours first: they match whole tokens where others match a part. Prefixes alone come last."""
     # 100 ms, paid once by a process that writes. `requests` would take another 250: plugins ask servers with it, ours ask none.
-    with defer_import("requests", Response=object):  # Some plugins name it in annotations.
+    with DeferredImport("requests", Response=object):  # Some plugins name it in annotations.
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.plugins.base import BasePlugin, RegexBasedDetector
         from detect_secrets.plugins.jwt import JwtTokenDetector

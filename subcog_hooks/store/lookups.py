@@ -69,6 +69,8 @@ def find_triggers(
     for number, literal in rows:
         if number not in literals_by_number and stands(literal):
             literals_by_number[number] = literal
+    if not literals_by_number:
+        return []
     patterns = store.run(
         "SELECT number, seq, pattern, priority, required FROM triggers AS t"  # noqa: S608 - constants and a number
         f" WHERE number IN (SELECT value FROM json_each(?)){_unexpired_sql('t', now_ms)}"
@@ -120,8 +122,10 @@ def find_sharing(
     that stand once in a memory, the usual length being that of those found, over (ln n) ^ 1.5 for n memories, so that one
     means as much in a small store as in a large one. SQLite's own `bm25` counts each word twice more, and takes as long again.
     """
-    counted = "SELECT count(*), group_concat(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? LIMIT ?)"
-    found = [store.run(counted, (f'"{word}"', MAX_SHARING + 1))[0] for word in words]
+    # With a bound limit SQLite would prepare the statement anew for each word.
+    matching = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {MAX_SHARING + 1}"  # noqa: S608 - a constant
+    counted = f"SELECT count(*), group_concat(rowid) FROM ({matching})"  # noqa: S608 - a constant
+    found = [store.run(counted, (f'"{word}"',))[0] for word in words]
     rare = sorted([row for row in found if 0 < row[0] <= MAX_SHARING])[:MAX_RARE]
     if not rare:
         return []

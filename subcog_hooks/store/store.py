@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from subcog_hooks.core.paths import Home
 
+MAX_WORD_SEGMENTS = 4  # Each costs a tool call; merging them takes a writer .1 ms for ten memories.
 WRITE_WAIT_MS = 10_000  # how long a writer waits for another; an import commits every 1,000 memories
 KEPT_REVISIONS = 10_000  # write transactions that a cache can follow; an older cache is made anew
 
@@ -284,6 +285,8 @@ class _Transaction:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
         try:
             if error is None:
+                if self._store.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] > MAX_WORD_SEGMENTS:
+                    self._store.run("INSERT INTO words (words) VALUES ('optimize')")
                 self._store.run("COMMIT")
         finally:
             if connection.in_transaction:

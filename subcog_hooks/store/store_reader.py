@@ -122,6 +122,8 @@ class StoreReader(Closing):
 
     def by_seqs(self, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return the memories among these row numbers that exist, by row number."""
+        if not seqs:
+            return {}
         rows = self._memories("WHERE seq IN (SELECT value FROM json_each(?))", (light_json.dumps(seqs),))
         return {memory.seq: memory for memory in rows}
 

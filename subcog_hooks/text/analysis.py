@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import _datetime  # type: ignore[import-not-found]  # It has no types.
+import sys
 from itertools import pairwise
 
-import tantivy
-
 from subcog_hooks.core.files import read_rows
+from subcog_hooks.core.quiet_imports import DeferredImport
 from subcog_hooks.text import languages
 from subcog_hooks.text.languages import is_unspaced
+
+# tantivy asks for a few classes, whose modules would take a seventh of the time in which an interpreter starts.
+with DeferredImport("types", SimpleNamespace=type(sys.implementation)), DeferredImport("datetime", **vars(_datetime)):
+    import tantivy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

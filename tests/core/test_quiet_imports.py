@@ -5,9 +5,9 @@ import sys
 
 SCRIPT = """
 import sys
-from subcog_hooks.core.quiet_imports import defer_import
+from subcog_hooks.core.quiet_imports import DeferredImport
 
-with defer_import("colorsys", ONE_THIRD=0):
+with DeferredImport("colorsys", ONE_THIRD=0):
     import colorsys as late
     assert late.ONE_THIRD == 0
 assert "colorsys" not in sys.modules
@@ -16,11 +16,11 @@ import colorsys
 assert colorsys.ONE_THIRD == 1 / 3
 assert late is not colorsys
 
-with defer_import("colorsys"):
+with DeferredImport("colorsys"):
     import colorsys as again
     assert again is colorsys
 
-with defer_import("sched"):
+with DeferredImport("sched"):
     import sched as asked
     assert asked.scheduler
     import sched

@@ -49,12 +49,8 @@ from subcog_hooks.__main__ import main
 main()
 """
 
-# the interpreter's own, each with the library that asks for it
-STANDARD = {
-    *("__future__", "_json", "math", "_bisect", "_datetime", "datetime"),  # wire, recall, a brief, tantivy
-    *("collections", "collections.abc", "itertools", "_collections", "keyword", "operator", "_operator", "reprlib"),  # apsw
-    *("gc", "_thread", "_weakref", "_struct", "atexit", "types"),
-}
+# The interpreter's own. apsw and tantivy would bring `collections`, `datetime` and `types` and more.
+STANDARD = {"__future__", "_json", "math", "itertools", "_bisect", "_datetime", "gc", "_thread", "_weakref", "_struct", "atexit"}
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
     "speaking prompt": (66, 12_200),
