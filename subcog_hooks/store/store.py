@@ -285,7 +285,7 @@ class _Transaction:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
         try:
             if error is None:
-                if self._store.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] > MAX_WORD_SEGMENTS:
+                if self._store.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] >= MAX_WORD_SEGMENTS:
                     self._store.run("INSERT INTO words (words) VALUES ('optimize')")
                 self._store.run("COMMIT")
         finally:

@@ -25,6 +25,16 @@ with DeferredImport("sched"):
     assert asked.scheduler
     import sched
     assert sched is not asked
+
+with DeferredImport("xml"), DeferredImport("xml.etree", Tree=int):
+    from xml.etree import Tree
+    from xml.etree import __path__ as place
+    from xml import dom
+assert Tree is int
+assert place
+import xml.etree
+assert xml.dom is dom
+assert not hasattr(xml.etree, "Tree")
 """
 
 

@@ -50,7 +50,7 @@ main()
 """
 
 # The interpreter's own. apsw and tantivy would bring `collections`, `datetime` and `types` and more.
-STANDARD = {"__future__", "_json", "math", "itertools", "_bisect", "_datetime", "gc", "_thread", "_weakref", "_struct", "atexit"}
+STANDARD = {"__future__", "_json", "math", "itertools", "_datetime", "gc", "_thread"}
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
     "speaking prompt": (66, 12_200),

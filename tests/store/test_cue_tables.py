@@ -11,7 +11,7 @@ from subcog_hooks.core.paths import Home
 from subcog_hooks.cues import globs, triggers
 from subcog_hooks.store import lookups
 from subcog_hooks.store.memory import STATUSES, Memory
-from subcog_hooks.store.store import Store
+from subcog_hooks.store.store import MAX_WORD_SEGMENTS, Store
 from subcog_hooks.store.store_reader import audiences_of
 from tests.conftest import Maker
 
@@ -254,3 +254,12 @@ def test_no_memory_changes_when_they_are_derived_anew(store: Store, make: Maker)
     assert ways_to(store) == ["glob", "words", "condition"]
     store.rebuild_cues()
     assert (contents(store), store.changed_after(before, 1)) == (written, [])
+
+
+def test_single_writes_leave_few_segments_of_words(store: Store, make: Maker) -> None:
+    counts: list[int] = []
+    for number in range(40):
+        store.add([make(f"swordfish number {number}")])
+        counts += store.run("SELECT count(DISTINCT segid) FROM words_idx")[0]
+    assert max(counts) == MAX_WORD_SEGMENTS
+    assert len(lookups.find_sharing(store, ["swordfish"], USER, 100)) == 40
