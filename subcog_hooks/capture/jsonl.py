@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from subcog_hooks.capture.repository_files import CUE_FIELDS, LIMITED_FIELDS, clear_fields, limit_to_repository
@@ -27,7 +26,7 @@ from subcog_hooks.store.memory import (
     hash_content,
     questions_from_json,
 )
-from subcog_hooks.store.memory_checks import check_memory, distinct_questions
+from subcog_hooks.store.memory_checks import check_memory, distinct_questions, format_date, format_time, parse_time
 from subcog_hooks.store.project import resolve_identity
 
 Removed = tuple[tuple[str, int], ...]
@@ -149,7 +148,6 @@ def sum_removed(parts: list[Removed]) -> Removed:
     return tuple(sorted(counts.items()))
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PERSON_TRUSTS = (USER, "transcript")  # trusts of the person's own words
 _TIME_FIELDS = ("created_at", "updated_at", "expires_at")
 DERIVED_FIELDS = frozenset(("urn", "content_hash", "score", "relevance"))  # fields of other outputs, which need no remark
@@ -244,33 +242,6 @@ def dump(memory: Memory) -> str:
             if value or value is False:
                 fields[name] = value
     return to_json(fields)
-
-
-def format_time(at_ms: int) -> str:
-    """Format milliseconds since the epoch as ISO 8601, UTC; thousandths only if there are any.
-
-    >>> format_time(1772445600000), format_time(1)
-    ('2026-03-02T10:00:00Z', '1970-01-01T00:00:00.001Z')
-    """
-    moment = _EPOCH + timedelta(milliseconds=at_ms)
-    return moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds").removesuffix("+00:00") + "Z"
-
-
-def format_date(at_ms: int) -> str | None:
-    """Format a time as `format_time` does, None for UNDATED."""
-    return None if at_ms == UNDATED else format_time(at_ms)
-
-
-def parse_time(text: str) -> int:
-    """Parse ISO 8601 into milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
-
-    >>> parse_time("2026-03-02"), parse_time("2026-03-02T11:00:00+01:00")
-    (1772409600000, 1772445600000)
-    """
-    moment = datetime.fromisoformat(text.strip())
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _invalid_value(name: str, value: object, remedy: str) -> InvalidMemory:

@@ -14,6 +14,7 @@ from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.cues import triggers
 from subcog_hooks.store.memory import EPISODE_PREFIX, PERSON, STATUSES, UNDATED, Memory
+from subcog_hooks.store.memory_checks import format_date, format_time
 from subcog_hooks.store.store import Store
 from subcog_hooks.store.store_reader import Filter
 from subcog_hooks.text.standing_rules import certainty_of, is_standing
@@ -136,9 +137,9 @@ def show(
         ("namespace", memory.namespace),
         ("scope", owner_label(memory)),
         ("status", memory.status + (f", by {memory.superseded_by}" if memory.superseded_by else "")),
-        ("created", jsonl.format_date(memory.created_at) or day(UNDATED)),
-        ("updated", jsonl.format_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
-        ("expires", jsonl.format_time(memory.expires_at) if memory.expires_at is not None else ""),
+        ("created", format_date(memory.created_at) or day(UNDATED)),
+        ("updated", format_time(memory.updated_at) if memory.updated_at != memory.created_at else ""),
+        ("expires", format_time(memory.expires_at) if memory.expires_at is not None else ""),
         *cue_rows(memory),
         ("standing", standing if memory.standing is None else "yes" if memory.standing else "no"),
         ("priority", priority_text(memory)),

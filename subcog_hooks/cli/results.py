@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from subcog_hooks.capture.jsonl import format_date
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, memory_remark, owner_label, safe, terminal
 from subcog_hooks.core.log import to_json
+from subcog_hooks.core.records import record
 from subcog_hooks.recall.hits import BY_RELEVANCE, HIGH, LOW, MEDIUM, NO_RESULTS, SEMANTIC, SPECULATIVE, VERY_HIGH, Answer, Hit
 from subcog_hooks.settings.sources import Key
 from subcog_hooks.store.memory import Memory
+from subcog_hooks.store.memory_checks import format_date
 from subcog_hooks.text.sanitise import cut
 
 TYPE_CHECKING = False
@@ -158,19 +158,19 @@ BY_WORDS_ALONE = "fts_only"  # the confidence of a preliminary answer
 TABLE, JSON, JSONL, IDS = "table", "json", "jsonl", "ids"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelRanking:
     """The ranking of an answer by a model (`search --rank`).
 
     by: the provider and model, "" without a ranking; places: rank by memory id; note: why no ranking was made, "" otherwise.
     """
 
-    by: str = ""
-    places: Mapping[str, int] = field(default_factory=dict)
+    by: str
+    places: Mapping[str, int]
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResultPage:
     """One page of an answer. elapsed: ms; page: its number, from 1; is_empty: the store has no memory; ranked: if asked for."""
 

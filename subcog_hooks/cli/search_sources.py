@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -154,7 +153,7 @@ PENDING = "some vectors are pending, so confidence rests on words alone"
 LOADING_SHARE = 0.8  # of a search's time for loading a model; the rest is for a search without it
 
 
-@dataclass(slots=True)
+@records.record
 class ModelLoading:
     """The time for loading a neural model. max_ms: limit; taken_ms: time used so far."""
 

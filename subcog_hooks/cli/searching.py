@@ -114,14 +114,14 @@ def _rank_by_model(query: str, answer: Answer, count: int, provider: Provider) -
     """
     from subcog_hooks.llm import ask
 
-    ranked = results.ModelRanking()
+    ranked = results.ModelRanking("", {})
     if notes := [hit.memory for hit in answer.hits[:RANK_DEPTH]]:
         try:
             with context.open_state() as state:
                 ids = ask.rank_notes(ask.RANKING_JOB, query, notes, provider, state, context.settings(), RANK_S)
             ranked = results.ModelRanking(f"{provider.name} ({provider.model})", {id_: rank for rank, id_ in enumerate(ids, 1)})
         except ProviderError as error:
-            ranked = results.ModelRanking(note=f"not ranked: {error.message}")
+            ranked = results.ModelRanking("", {}, f"not ranked: {error.message}")
     answer.hits = sorted(answer.hits, key=lambda hit: ranked.places.get(hit.memory.id, len(answer.hits)))[:count]
     answer.end = min(answer.end, count)
     return ranked

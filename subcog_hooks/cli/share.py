@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import command_table, embedding
 from subcog_hooks.cli.command_table import AsUser, Texts, project_option
 from subcog_hooks.cli.team import share_status, sharing
@@ -20,6 +19,7 @@ from subcog_hooks.share import server_connection, server_documents, server_schem
 from subcog_hooks.share.sending import SyncOutcome
 from subcog_hooks.share.sync import sync_lock
 from subcog_hooks.share.synced import CHANGED, ERASED, ShareState
+from subcog_hooks.store.memory_checks import format_time
 from subcog_hooks.store.project import resolve_identity
 
 MAX_LEFT_OUT = 5
@@ -172,7 +172,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
     with ShareState.open(context.home()) as state, context.reading() as store:
         counts = {name: state.counts(name) for name in projects}
         synced, failure = state.read_note(sharing.SYNCED), state.read_note(sharing.FAILURE)
-        synced_at = jsonl.format_time(int(synced)) if synced else None
+        synced_at = format_time(int(synced)) if synced else None
         changes, lost_versions = [], []
         if store:
             changes = share_status.find_own_changes(store, state)

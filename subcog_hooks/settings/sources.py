@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from typing import NamedTuple, TypeGuard
-from urllib.parse import unquote, urlsplit
 
 from subcog_hooks.core.errors import ConfigError
 from subcog_hooks.core.files import read_regular
@@ -157,6 +156,8 @@ def _is_name(text: str) -> bool:
 
 def _is_address(text: str) -> bool:
     """Return whether a text is the address of a server without a password or key, because addresses are shown."""
+    from urllib.parse import urlsplit  # 4 ms, and few settings are addresses
+
     try:
         parts = urlsplit(text)
         is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -167,6 +168,8 @@ def _is_address(text: str) -> bool:
 
 def _is_server(text: str) -> bool:
     """Return whether a text is a PostgreSQL server's address, or a service of libpq's, without a password."""
+    from urllib.parse import unquote
+
     is_address = text.startswith(("postgresql://", "postgres://", "service=")) and len(text) > len("service=")
     has_password = ":" in text.partition("://")[2].rpartition("@")[0] or "password" in unquote(text).lower().partition("?")[2]
     return is_address and _is_name(text) and not has_password

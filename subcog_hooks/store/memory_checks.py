@@ -1,15 +1,27 @@
-"""Checks of a memory before it is stored: each field's form and length, cues, ids and names."""
+"""Checks of a memory before it is stored: each field's form and length, cues, ids and names. Times and questions as JSON."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from subcog_hooks.core.errors import InvalidMemory
 from subcog_hooks.store import memory as fields
-from subcog_hooks.store.memory import ID_CHARACTERS, MAX_QUESTION, MAX_QUESTIONS, ORIGINS, AnsweredQuestion, Memory, now_ms
+from subcog_hooks.store.memory import (
+    ID_CHARACTERS,
+    MAX_QUESTION,
+    MAX_QUESTIONS,
+    ORIGINS,
+    UNDATED,
+    AnsweredQuestion,
+    Memory,
+    now_ms,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMESPACE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 MAX_LIST = 200  # entries of tags, keywords, triggers, paths
 MAX_ENTRY = 1_000  # characters of an entry
@@ -89,6 +101,33 @@ def check_id(value: str, field: str = "id") -> None:
     is_legal = 0 < len(value) <= 64 and set(value) <= ID_CHARACTERS
     if not is_legal or value.startswith("-") or not value.strip("."):
         raise InvalidMemory(f"{field} is {value[:80]!r}", "an id has 1 to 64 of A-Z a-z 0-9 . _ -, and no - at its beginning")
+
+
+def format_time(at_ms: int) -> str:
+    """Format milliseconds since the epoch as ISO 8601, UTC; thousandths only if there are any.
+
+    >>> format_time(1772445600000), format_time(1)
+    ('2026-03-02T10:00:00Z', '1970-01-01T00:00:00.001Z')
+    """
+    moment = _EPOCH + timedelta(milliseconds=at_ms)
+    return moment.isoformat(timespec="milliseconds" if at_ms % 1000 else "seconds").removesuffix("+00:00") + "Z"
+
+
+def format_date(at_ms: int) -> str | None:
+    """Format a time as `format_time` does, None for UNDATED."""
+    return None if at_ms == UNDATED else format_time(at_ms)
+
+
+def parse_time(text: str) -> int:
+    """Parse ISO 8601 into milliseconds since the epoch; a time without a zone is UTC. Raises ValueError.
+
+    >>> parse_time("2026-03-02"), parse_time("2026-03-02T11:00:00+01:00")
+    (1772409600000, 1772445600000)
+    """
+    moment = datetime.fromisoformat(text.strip())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def questions_to_json(questions: Iterable[AnsweredQuestion]) -> list[object]:

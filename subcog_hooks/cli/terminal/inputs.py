@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 
-from subcog_hooks.capture import jsonl
-from subcog_hooks.capture.jsonl import parse_time
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import day, safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError
@@ -18,6 +16,7 @@ from subcog_hooks.cues import condition_syntax, globs
 from subcog_hooks.cues.conditions import EQ, FACT_KINDS, GLOB, GTE, IN, LTE, NOT
 from subcog_hooks.hook import facts
 from subcog_hooks.store.memory import PENDING, STATUSES, Memory
+from subcog_hooks.store.memory_checks import format_time, parse_time
 from subcog_hooks.text import actions
 from subcog_hooks.text.standing_rules import is_standing
 
@@ -112,9 +111,9 @@ def read_expiry(text: str, now: int) -> int:
         expires_ms = (
             now + int(text[:-1]) * 86_400_000
             if text.endswith("d") and text[:-1].isascii() and text[:-1].isdecimal()
-            else jsonl.parse_time(text)
+            else parse_time(text)
         )
-        jsonl.format_time(expires_ms)  # raises OverflowError after the year 9999
+        format_time(expires_ms)  # raises OverflowError after the year 9999
     except (ValueError, OverflowError) as error:
         raise InvalidMemory(f"--expires is {text!r}", "expected a date such as 2027-01-31, or days such as 30d") from error
     if expires_ms <= now:
