@@ -9,7 +9,7 @@ from typer import Argument, Option
 from subcog_hooks.capture.jsonl import Removed, sum_removed
 from subcog_hooks.cli import amendment, embedding, past_sessions
 from subcog_hooks.cli.amendment import edit_in_editor
-from subcog_hooks.cli.command_table import AsUser, Texts, namespace_option, project_option, status_option, tag_option
+from subcog_hooks.cli.commands import AsUser, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import count_memories, nothing_found, pluralize, safe, terminal
 from subcog_hooks.core.errors import NoMemory, UsageError

@@ -1,4 +1,4 @@
-"""The commands of the terminal: the typer application that joins them, and the topics of `subcog help`, in `cli/topics`."""
+"""The commands of the terminal: their table, the options that several have, and the typer application that joins them."""
 
 from __future__ import annotations
 
@@ -9,31 +9,84 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
-from rich.constrain import Constrain
-from rich.markdown import CodeBlock, Markdown, MarkdownContext, TableDataElement
-from rich.segment import Segment
-from rich.text import Text, TextType
-from rich.theme import Theme
-from typer import Argument, Option
+from typer import Option
 from typer._click._textwrap import TextWrapper
 from typer.core import TyperGroup
 
 from subcog_hooks import __version__
-from subcog_hooks.cli.command_table import CHANGES, COMMANDS, GROUPS, PERSONS, SCRIPTS, AsUser
 from subcog_hooks.cli.terminal import author, context
-from subcog_hooks.cli.terminal.output import ACCENT, prefer_utf8, terminal
-from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_USAGE, StoreError, UsageError
+from subcog_hooks.cli.terminal.output import prefer_utf8, terminal
+from subcog_hooks.core.errors import EXIT_INTERRUPTED, EXIT_USAGE, StoreError
+from subcog_hooks.core.files import read_rows
 from subcog_hooks.redaction.masking import mask_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions
     from typer._click import Context, HelpFormatter
+
+
+class Command(NamedTuple):
+    """A command. group: of GROUPS; module: below `cli`; function: or group in it; summary: first sentence of its help."""
+
+    group: str
+    module: str
+    function: str
+    summary: str
+
+
+COMMANDS = {
+    name: Command(group, module, function, summary.removeprefix("-"))
+    for name, group, module, function, summary in read_rows(__file__, "commands.tsv")
+}
+
+CHANGES = "changes how subcog works"
+# The commands that an agent runs only with the person's word, and the reason.
+PERSONS = {
+    **dict.fromkeys(("init", "uninstall", "setup", "pause", "resume", "config set", "state set", "state clear"), CHANGES),
+    **dict.fromkeys(("models pull", "models use", "models remove", "share off"), CHANGES),
+    "share init": "chooses where memories go",
+    "share restore": "takes back colleagues' changes",
+    "learn": "reads what the person typed in all sessions",
+    "enrich": "sends memories to a language model",
+}
+SCRIPTS = "scripts"  # a group that only `--all` shows
+GROUPS = {"day": "Every day", "why": "Why", "setup": "Set up", SCRIPTS: "For scripts and tuning"}
+
+
+AsUser = Annotated[bool, Option("--as-user", help=author.AS_USER_HELP)]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON array of them.")]
+AsJsonl = Annotated[bool, Option("--jsonl", help="Print them as JSON, an object a line.")]
+Texts = list[str] | None
+
+
+def run_alone(group: typer.Typer, function: Callable[[], None]) -> None:
+    """Let a group run this function when it is called without one of its commands."""
+
+    def call_alone(call: typer.Context) -> None:
+        if call.invoked_subcommand is None:
+            function()
+
+    group.callback(invoke_without_command=True)(call_alone)
+
+
+def _option(*names: str, metavar: str = "NAME") -> Callable[[str], Any]:
+    """Return a function that makes an option from a help text."""
+    return lambda help_text: Option(*names, metavar=metavar, help=help_text)
+
+
+namespace_option = _option("--namespace", "-s")
+tag_option = _option("--tag", "-t", metavar="TAG")
+project_option = _option("--project")
+status_option = _option("--status", metavar="STATUS")
+
+
+def id_option(flag: str, help_text: str) -> Any:
+    return Option(flag, metavar="ID", help=help_text)
 
 
 MAX_HELP_COLUMNS = 100  # longer lines are hard to read
@@ -102,7 +155,7 @@ def build_app(command: str = "", *, has_all: bool = False) -> typer.Typer:
 def add_command(app: typer.Typer, name: str) -> None:
     """Import the module of a command, and add the command to an application."""
     _, module, function, summary = COMMANDS[name]
-    command = getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), function)
+    command = _load(module, function)
     if isinstance(command, typer.Typer):
         for inner in command.registered_commands:
             if inner.callback:
@@ -111,6 +164,11 @@ def add_command(app: typer.Typer, name: str) -> None:
         app.add_typer(command, name=name)
     else:
         app.command(name, hidden=not summary)(keep_for_person(name, command))
+
+
+def _load(module: str, name: str) -> Any:
+    """Return a function or a group of a command's module. The modules import this one."""
+    return getattr(importlib.import_module(f"subcog_hooks.cli.{module}"), name)
 
 
 def keep_for_person(name: str, run: Callable[..., None]) -> Callable[..., None]:
@@ -160,9 +218,8 @@ def run_command_line() -> None:
 
 def _call_command(arguments: list[str]) -> int:
     if not arguments and COMPLETION_VARIABLE not in os.environ:
-        from subcog_hooks.cli import doctor  # it looks at the settings of all agents
-
-        return doctor.show_overview()
+        _load("doctor", "show_overview")()
+        return 0
     has_all = COMPLETION_VARIABLE in os.environ or not {ALL_OPTION, *COMPLETION_OPTIONS}.isdisjoint(arguments)
     try:
         app = build_app(_command_name(arguments), has_all=has_all)
@@ -202,79 +259,3 @@ def _command_name(arguments: list[str]) -> str:
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         arguments = line.split()[1:]
     return next((word for word in arguments if not word.startswith("-")), "")
-
-
-FOLDER = os.path.join(os.path.dirname(__file__), "topics")
-# The topics, from a newcomer's commands to the hook's decisions.
-TOPICS = tuple("noting cues searching settings sharing privacy scripts deciding".split())
-
-
-def _path(name: str) -> str:
-    return os.path.join(FOLDER, f"{name}.md")
-
-
-MAX_WIDTH = 100  # columns; longer lines are hard to read
-STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
-BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
-
-
-class CodeLines(CodeBlock):
-    """A code block in whole lines, so that a terminal of any width lets each be copied."""
-
-    def __rich_console__(self, *_: object) -> Iterator[Text]:
-        yield Text(str(self.text).rstrip(), ACCENT, no_wrap=True, overflow="ignore")
-
-
-class Cell(TableDataElement):
-    """A cell of a table that shows all of its text."""
-
-    def on_text(self, context: MarkdownContext, text: TextType) -> None:
-        super().on_text(context, text)
-        self.content.overflow = "fold"
-
-
-class Topic(Markdown):
-    """A topic as rich draws it, except that no code is broken."""
-
-    elements: ClassVar = {**Markdown.elements, "fence": CodeLines, "td_open": Cell}
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text, hyperlinks=False)
-        for token in self._flatten_tokens(self.parsed):
-            if token.type == "code_inline":
-                token.content = token.content.replace(" ", BLANK)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
-        for segment in super().__rich_console__(console, options):
-            if isinstance(segment, Segment):
-                yield Segment(segment.text.replace(BLANK, " "), segment.style)
-
-
-def explain_topic(
-    topic: Annotated[str | None, Argument(metavar="TOPIC", help="The topic to explain; without it, list the topics.")] = None,
-) -> None:
-    """Explain a topic, such as the hook's decisions or privacy.
-
-    On a terminal it is drawn, and goes through the pager where it is long. Elsewhere it is printed as Markdown.
-
-    Example: subcog help deciding
-    """
-    if topic is None:
-        width = max(map(len, TOPICS))
-        for name in TOPICS:
-            with open(_path(name), encoding="utf-8") as file:
-                terminal.result(f"{name:<{width}}  {file.readline().removeprefix('# ').strip()}")
-        terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
-        return
-    name = topic.lower()
-    if name in COMMANDS and name not in TOPICS:  # Commands have help pages of their own.
-        raise UsageError(f"no topic {topic!r}", f"it is a command: `subcog {name} --help` explains it")
-    if name not in TOPICS:
-        raise UsageError(f"no topic {topic[:80]!r}", "`subcog help` lists the topics")
-    with open(_path(name), encoding="utf-8") as file:
-        text = file.read()
-    if terminal.out.is_terminal:
-        with terminal.out.use_theme(Theme(STYLES)):
-            terminal.page(Constrain(Topic(text), MAX_WIDTH))
-    else:
-        terminal.raw(text)

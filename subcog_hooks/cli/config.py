@@ -7,8 +7,7 @@ import tomlkit
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table
-from subcog_hooks.cli.command_table import AsJson, AsJsonl
+from subcog_hooks.cli.commands import AsJson, AsJsonl, run_alone
 from subcog_hooks.cli.terminal import context
 from subcog_hooks.cli.terminal.output import pluralize, terminal
 from subcog_hooks.cli.verdicts import lookup
@@ -80,7 +79,7 @@ def list_(as_json: AsJson = False, as_jsonl: AsJsonl = False) -> None:
         terminal.result(f"{key.name} = {value}{source and f'  # {source}'}")
 
 
-command_table.run_alone(commands, list_)
+run_alone(commands, list_)
 
 
 @commands.command(name="set")

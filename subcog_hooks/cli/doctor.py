@@ -179,8 +179,8 @@ def _try_hook(command: list[str]) -> Iterator[Remark]:
 OFF_SWITCHES = ("surfacing.enabled", "search_intent.enabled")  # Without either the hook is silent.
 
 
-def show_overview() -> int:
-    """Print the state of subcog in this folder, and the next step. Return the exit code. Raises StoreError."""
+def show_overview() -> None:
+    """Print the state of subcog in this folder, and the next step. Raises StoreError."""
     project = context.here()
     with context.reading() as store:
         waiting = store.count_pending() if store else 0
@@ -205,7 +205,6 @@ def show_overview() -> int:
     terminal.result(f"Setup   Claude's notes {notes}, past sessions {sessions}, a model {model}; `subcog setup` asks")
     step = _next_step(shared + own, waiting, agents, in_pause=in_pause, off=off, has_asked=bool(last))
     terminal.result(f"Next    {step}")
-    return 0
 
 
 def _read_last_prompt() -> tuple[bool, str]:

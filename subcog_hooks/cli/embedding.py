@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import background_jobs, command_table
+from subcog_hooks.cli import background_jobs
 from subcog_hooks.cli.background_jobs import JOBS
-from subcog_hooks.cli.command_table import AsJson, AsJsonl
+from subcog_hooks.cli.commands import AsJson, AsJsonl, run_alone
 from subcog_hooks.cli.terminal import context, output
 from subcog_hooks.cli.terminal.output import ACCENT, count_memories, pluralize, terminal
 from subcog_hooks.core.errors import ModelError, StoreBusy, StoreError, UsageError
@@ -128,7 +128,7 @@ def list_(as_json: AsJson = False, as_jsonl: AsJsonl = False) -> None:
     terminal.rows(records, as_json=as_json, as_jsonl=as_jsonl)
 
 
-command_table.run_alone(commands, list_)
+run_alone(commands, list_)
 
 
 def _count_memories() -> int:

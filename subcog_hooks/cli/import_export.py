@@ -12,7 +12,7 @@ from subcog_hooks.capture import importing, jsonl
 from subcog_hooks.capture.import_changes import ImportOptions, ImportReport
 from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.cli import embedding, import_from
-from subcog_hooks.cli.command_table import AsUser, project_option
+from subcog_hooks.cli.commands import AsUser, project_option
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import nothing_found, pluralize, safe, terminal

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import erase
-from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
+from subcog_hooks.cli.commands import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.proposals import asking, learning_runs, memory_questions
 from subcog_hooks.cli.proposals.memory_questions import CALLS_SETTING, CallBudget, CheckedQuestions
 from subcog_hooks.cli.review import settle

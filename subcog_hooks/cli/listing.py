@@ -9,7 +9,7 @@ from typer import Argument, Option
 from subcog_hooks.capture import jsonl
 from subcog_hooks.cli import past_sessions
 from subcog_hooks.cli.agents import claude_code
-from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts, namespace_option, project_option, status_option, tag_option
+from subcog_hooks.cli.commands import AsJson, AsJsonl, Texts, namespace_option, project_option, status_option, tag_option
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.output import DIM, count_memories, day, memory_remark, nothing_found, owner_label, safe, terminal
 from subcog_hooks.cues import triggers

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from typer import Argument, Option
 
-from subcog_hooks.cli.command_table import Texts
+from subcog_hooks.cli.commands import Texts
 from subcog_hooks.cli.results import plain_table
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.inputs import answer_lines

@@ -9,7 +9,7 @@ from subcog_hooks.capture.jsonl import redact_note
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.agents import claude_code
 from subcog_hooks.cli.amendment import mark_superseded, similar_to
-from subcog_hooks.cli.command_table import Texts, id_option, namespace_option, project_option, tag_option
+from subcog_hooks.cli.commands import Texts, id_option, namespace_option, project_option, tag_option
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import safe, terminal
 from subcog_hooks.core.errors import InvalidMemory, UsageError

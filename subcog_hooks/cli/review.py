@@ -15,7 +15,7 @@ from subcog_hooks.capture.sources import catalogue
 from subcog_hooks.capture.sources.source_reading import IN_REPOSITORY
 from subcog_hooks.cli import embedding
 from subcog_hooks.cli.amendment import amend, apply_changes, apply_edits, edit_in_editor, mark_forgotten, similar_to
-from subcog_hooks.cli.command_table import AsUser, Texts, id_option
+from subcog_hooks.cli.commands import AsUser, Texts, id_option
 from subcog_hooks.cli.proposals import learning_runs
 from subcog_hooks.cli.terminal import author, context, inputs, output
 from subcog_hooks.cli.terminal.output import ACCENT, DIM, day, owner_label, pluralize, redact_line, safe, terminal

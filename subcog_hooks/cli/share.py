@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table, embedding
-from subcog_hooks.cli.command_table import AsUser, Texts, project_option
+from subcog_hooks.cli import embedding
+from subcog_hooks.cli.commands import AsUser, Texts, project_option, run_alone
 from subcog_hooks.cli.team import share_status, sharing
 from subcog_hooks.cli.terminal import author, context, output
 from subcog_hooks.cli.terminal.output import day, nothing_found, pluralize, safe, terminal
@@ -211,7 +211,7 @@ def status(as_json: Annotated[bool, Option("--json", help="Print one JSON object
         terminal.say("`subcog edit LOST --status active` brings such a version back; `subcog forget LOST` settles it")
 
 
-command_table.run_alone(commands, status)
+run_alone(commands, status)
 
 
 def _print_own_changes(changes: Sequence[share_status.OwnChange]) -> None:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from subcog_hooks.cli import command_table
-from subcog_hooks.cli.command_table import AsJsonl, Texts
+from subcog_hooks.cli.commands import AsJsonl, Texts, run_alone
 from subcog_hooks.cli.terminal import context, inputs
 from subcog_hooks.cli.terminal.inputs import Value
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
@@ -80,7 +79,7 @@ def get(
             terminal.say("no flag is set; `subcog state set NAME=VALUE` sets one")
 
 
-command_table.run_alone(commands, get)
+run_alone(commands, get)
 
 
 @commands.command()

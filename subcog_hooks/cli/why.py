@@ -13,7 +13,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from subcog_hooks.cli import embedding, preview
-from subcog_hooks.cli.command_table import AsJson, AsJsonl, Texts
+from subcog_hooks.cli.commands import AsJson, AsJsonl, Texts
 from subcog_hooks.cli.terminal import author, context, inputs
 from subcog_hooks.cli.terminal.output import nothing_found, safe, terminal
 from subcog_hooks.cli.verdicts import lookup, verdict_view

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from subcog_hooks.cli import background_jobs, commands
-from subcog_hooks.cli.command_table import COMMANDS
+from subcog_hooks.cli.commands import COMMANDS
 from subcog_hooks.cli.terminal.output import terminal
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home

@@ -9,8 +9,7 @@ from pathlib import Path
 import typer
 
 from subcog_hooks.cli.agents import claude_code, other_agents
-from subcog_hooks.cli.command_table import COMMANDS, GROUPS, SCRIPTS
-from subcog_hooks.cli.commands import first_sentence
+from subcog_hooks.cli.commands import COMMANDS, GROUPS, SCRIPTS, first_sentence
 from subcog_hooks.core.paths import Home
 from tests.cli.conftest import MonkeyPatch, Run, whole_application
 from tests.cli.decided import candidate, decided, keep
@@ -32,7 +31,7 @@ def test_a_command_loads_its_own_module_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, encoding="utf-8")
     loaded = {name.rpartition(".")[2] for name in done.stderr.splitlines()[-1].split()}
-    assert loaded & {command.module for command in COMMANDS.values()} == {"commands"}
+    assert loaded & {command.module for command in COMMANDS.values()} == {"help_topics"}
 
 
 MAX_COMMANDS, MAX_LINES = 22, 40

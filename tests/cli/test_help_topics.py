@@ -5,7 +5,7 @@ import re
 import pytest
 import typer
 
-from subcog_hooks.cli import commands
+from subcog_hooks.cli import help_topics
 from subcog_hooks.settings.sources import KEYS
 from tests.cli.conftest import Run, whole_application
 from tests.documents import DOCUMENTS, README, TOPICS, blocks, code_in_sentences
@@ -19,8 +19,8 @@ MAX_COMMAND = 78  # columns; a terminal of 80 draws it in one line
 
 def test_topics_are_listed_with_a_line_each(subcog: Run) -> None:
     done = subcog("help")
-    assert [line.split()[0] for line in done.out.splitlines()] == list(commands.TOPICS)
-    assert sorted(commands.TOPICS) == NAMES
+    assert [line.split()[0] for line in done.out.splitlines()] == list(help_topics.TOPICS)
+    assert sorted(help_topics.TOPICS) == NAMES
     assert all(re.fullmatch(r"[a-z]+ +[A-Z].+", line) for line in done.out.splitlines())
     assert "subcog help TOPIC" in done.err
 
@@ -44,7 +44,7 @@ def test_readme_is_short_and_links_every_topic() -> None:
     text = README.read_text(encoding="utf-8")
     assert len(text.split()) <= MAX_WORDS
     linked = re.findall(r"\[(\w+)\]\(subcog_hooks/cli/topics/(\w+)\.md\)", text)
-    assert linked == [(name, name) for name in commands.TOPICS]
+    assert linked == [(name, name) for name in help_topics.TOPICS]
 
 
 def test_topics_are_few_and_short() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from subcog_hooks.cli.command_table import COMMANDS, PERSONS
+from subcog_hooks.cli.commands import COMMANDS, PERSONS
 from subcog_hooks.core.paths import AGENTS
 from subcog_hooks.settings.sources import KEYS
 from tests.e2e.machine import ANSWER, QUESTION, Machine

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from subcog_hooks.cli.agents import claude_code
-from subcog_hooks.cli.command_table import COMMANDS
+from subcog_hooks.cli.commands import COMMANDS
 from subcog_hooks.cli.terminal.output import abbreviate_home, terminal
 from subcog_hooks.core import files
 from subcog_hooks.core.errors import ConfigError
