@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from importlib import import_module
 from typing import NamedTuple
 
@@ -244,7 +243,7 @@ def has_unasked_changes(home: Home) -> bool:
     """Return whether the store has changed since a model was last asked about all memories. Raises StoreError."""
     if not os.path.exists(home.memories_db):
         return False
-    with Store.reader(home) as store, closing(State.open(home, DUE_CHECK_WAIT_MS)) as state:
+    with Store.reader(home) as store, State.open(home, DUE_CHECK_WAIT_MS) as state:
         return learned.find_progress(state).asked_revision != store.revision()
 
 

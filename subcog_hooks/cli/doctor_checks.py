@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 
 from subcog_hooks.cli import amendment, background_jobs, embedding
 from subcog_hooks.cli.agents.inspection import Remark, bad, good, note
@@ -199,7 +199,7 @@ def check_state(home: Home) -> Iterator[Remark]:
         return
     messages: list[str] = []
     try:
-        with closing(State.open(home, context.STATE_WAIT_MS, messages.append, REPLACED)) as state:
+        with State.open(home, context.STATE_WAIT_MS, messages.append, REPLACED) as state:
             if state.problems():
                 raise StoreCorrupt(f"{home.state_db} was damaged")
             state.begin()  # a process that holds the lock keeps every hook silent

@@ -15,6 +15,7 @@ from subcog_hooks.core.records import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, Self
 
 APPLICATION_ID = 0x73756263  # "subc": marks our files among SQLite databases
 
@@ -33,6 +34,44 @@ class Schema:
     version: int
     synchronous: str
     upgrades: Mapping[int, str] = NO_UPGRADES
+
+
+class Database:
+    """An open file of ours, closed at the end of a `with` block. Every method raises StoreError when SQLite does."""
+
+    __slots__ = ("_connection", "path")
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self.path = path
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement."""
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise translate_error(error, self.path) from error
+        except ValueError as error:
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: ValueError) -> StoreCorrupt:
+        """Return the error for a text that is no UTF-8, or a list that is no JSON."""
+        remedy = "`subcog export FILE` saves what can be read" if _is_truth(self.path) else "delete it; it is made anew"
+        return StoreCorrupt(f"{self.path} is damaged ({error})", remedy)
+
+    def problems(self) -> list[str]:
+        """Return the faults that SQLite's own check finds, [] for a sound file."""
+        rows = [str(row[0]) for row in self.run("PRAGMA integrity_check(5)")]
+        return [] if rows == ["ok"] else rows
 
 
 def open_reader(path: str, schema: Schema, busy_ms: float) -> apsw.Connection:

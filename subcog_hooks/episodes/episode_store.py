@@ -108,6 +108,8 @@ class EpisodeStore(Store):
         """Open the store read-only. Raises StoreError, also when there is none yet."""
         return super().reader(home.sessions, busy_ms)
 
+    def _merge_words(self) -> None: ...  # No tool call is about an episode, so there is no table of words.
+
     def details_of(self, ids: Sequence[str]) -> dict[str, EpisodeDetails]:
         """Return the details of these episodes, by id."""
         details = self._select_details("id IN (SELECT value FROM json_each(?))", light_json.dumps(ids))

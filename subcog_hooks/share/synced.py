@@ -11,15 +11,14 @@ import os
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import apsw
-
 from subcog_hooks.core import database
-from subcog_hooks.core.database import Schema
+from subcog_hooks.core.database import Database, Schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any, Self
+
+    import apsw
 
     from subcog_hooks.core.paths import Home
 
@@ -78,26 +77,16 @@ class SyncRecord:
         return tuple(withheld if name == "withheld" else getattr(self, name) for name in _FIELDS)
 
 
-class ShareState:
+class ShareState(Database):
     """An open team.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_connection", "path")
-
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
-        self._connection = connection
-        self.path = path
+    __slots__ = ()
 
     @classmethod
     def open(cls, home: Home) -> ShareState:
         home.create()
         path = os.path.join(home.root, "team.db")
         return cls(database.open_writer(path, SHARE_SCHEMA, STATE_OPEN_WAIT_MS), path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._connection.close()
 
     def set_server(self, server: str) -> None:
         """Begin with a server: forget the records of another server, but not the person's agreements."""
@@ -210,9 +199,3 @@ class ShareState:
     def read_note(self, name: str) -> str:
         rows = self.run("SELECT value FROM notes WHERE name = ?", (name,))
         return rows[0][0] if rows else ""
-
-    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
-            raise database.translate_error(error, self.path) from error

@@ -7,6 +7,7 @@ import os
 import apsw
 
 from subcog_hooks.core import database
+from subcog_hooks.core.database import Database
 from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 
 TYPE_CHECKING = False
@@ -27,15 +28,14 @@ SCHEMA = database.Schema(os.path.join(os.path.dirname(__file__), "state.sql"), v
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0)  # seconds; .2 is the hook's budget
 
 
-class State:
+class State(Database):
     """An open state.db. Every method raises StoreError when SQLite does."""
 
-    __slots__ = ("_busy_ms", "_connection", "path")
+    __slots__ = ("_busy_ms",)
 
     def __init__(self, connection: apsw.Connection, path: str, busy_ms: float) -> None:
-        self._connection = connection
+        super().__init__(connection, path)
         self._busy_ms = int(busy_ms)
-        self.path = path
         connection.set_wal_hook(_shorten_log)
 
     @classmethod
@@ -77,29 +77,19 @@ class State:
             connection = database.open_in_memory(SCHEMA)
         return cls(connection, home.state_db, busy_ms)
 
-    def close(self) -> None:
-        self._connection.close()
-
     def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = (), wait_ms: float | None = None) -> list[tuple[Any, ...]]:
         """Return the rows of one statement. wait_ms: how long to wait for another writer; None for the connection's default."""
-        if wait_ms is not None:
-            self._connection.set_busy_timeout(int(wait_ms))
+        if wait_ms is None:
+            return super().run(sql, values)
+        self._connection.set_busy_timeout(int(wait_ms))
         try:
-            return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
-            raise database.translate_error(error, self.path) from error
+            return super().run(sql, values)
         finally:
-            if wait_ms is not None:
-                self._connection.set_busy_timeout(self._busy_ms)
+            self._connection.set_busy_timeout(self._busy_ms)
 
     def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of an optional statement. Raises StoreBusy soon when another process is writing."""
         return self.run(sql, values, min(BRIEF_MS, self._busy_ms))
-
-    def problems(self) -> list[str]:
-        """Return the faults that SQLite's own check finds, [] for a sound file."""
-        rows = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
-        return [] if rows == ["ok"] else rows
 
     def increase_counter(self, name: str, labels: str = "", by: float = 1.0) -> None:
         """Add to a counter. labels: in Prometheus' notation, `status="success"`, or ""."""

@@ -110,11 +110,6 @@ class Store(StoreReader):
         """Return the row numbers purged after revision `number`."""
         return [row[0] for row in self.run("SELECT seq FROM purged WHERE revision > ?", (number,))]
 
-    def problems(self) -> list[str]:
-        """Return the faults that SQLite's own check finds, [] for a sound file."""
-        rows = [str(row[0]) for row in self.run("PRAGMA integrity_check(5)")]
-        return [] if rows == ["ok"] else rows
-
     # writing
 
     def add(self, memories: Iterable[Memory]) -> list[Memory]:
@@ -225,6 +220,10 @@ class Store(StoreReader):
 
     # the derived rows
 
+    def _merge_words(self) -> None:
+        if self.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] >= MAX_WORD_SEGMENTS:
+            self.run("INSERT INTO words (words) VALUES ('optimize')")
+
     def _put_cues(self, memory: Memory) -> None:
         """Add the derived rows of a memory that was just written and has none; an inactive one gets none."""
         if memory.status != "active":
@@ -285,8 +284,7 @@ class _Transaction:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
         try:
             if error is None:
-                if self._store.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] >= MAX_WORD_SEGMENTS:
-                    self._store.run("INSERT INTO words (words) VALUES ('optimize')")
+                self._store._merge_words()  # noqa: SLF001 - as above
                 self._store.run("COMMIT")
         finally:
             if connection.in_transaction:

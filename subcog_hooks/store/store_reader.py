@@ -7,15 +7,14 @@ import os
 import apsw
 
 from subcog_hooks.core import database, light_json
-from subcog_hooks.core.database import Schema
-from subcog_hooks.core.errors import StoreCorrupt
+from subcog_hooks.core.database import Database, Schema
 from subcog_hooks.core.records import record
 from subcog_hooks.store.memory import Memory, now_ms, questions_from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any, Self
+    from typing import Self
 
     from subcog_hooks.core.paths import Home
 
@@ -81,33 +80,14 @@ class Mark:
     made_at: int
 
 
-class Closing:
-    """An open database file, closed at the end of a `with` block."""
-
-    __slots__ = ("_connection", "path")
-
-    _connection: apsw.Connection
-    path: str
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-class StoreReader(Closing):
+class StoreReader(Database):
     """An open memories.db. Every method raises StoreError when SQLite does."""
 
     __slots__ = ("home",)
 
     def __init__(self, connection: apsw.Connection, home: Home) -> None:
-        self._connection = connection
+        super().__init__(connection, home.memories_db)
         self.home = home
-        self.path = home.memories_db
         connection.create_scalar_function("is_met", _glob_matches, 2, deterministic=True)
 
     @classmethod
@@ -181,15 +161,6 @@ class StoreReader(Closing):
         condition, values = filter_sql(wanted, now_ms())
         return [row[0] for row in self.run(f"SELECT seq FROM memories WHERE {condition}", values)]  # noqa: S608 - constants and marks
 
-    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of one statement, for `lookups` and the methods here."""
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
-            raise database.translate_error(error, self.path) from error
-        except ValueError as error:
-            raise self.unreadable(error) from error
-
     def _memories(self, where: str, values: tuple[apsw.SQLiteValue, ...]) -> Iterator[Memory]:
         try:
             for row in self._connection.execute(f"SELECT {_COLUMNS} FROM memories {where}", values):  # noqa: S608 - constants and marks
@@ -198,10 +169,6 @@ class StoreReader(Closing):
             raise database.translate_error(error, self.path) from error
         except ValueError as error:
             raise self.unreadable(error) from error
-
-    def unreadable(self, error: ValueError) -> StoreCorrupt:
-        """Return the error for a text that is no UTF-8, or a list that is no JSON."""
-        return StoreCorrupt(f"{self.path} is damaged ({error})", "`subcog export FILE` saves what can be read")
 
 
 def filter_sql(wanted: Filter, now_ms: int) -> tuple[str, tuple[apsw.SQLiteValue, ...]]:

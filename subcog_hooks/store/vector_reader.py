@@ -8,9 +8,10 @@ import sys
 import apsw
 
 from subcog_hooks.core import database
+from subcog_hooks.core.database import Database
 from subcog_hooks.core.errors import StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from subcog_hooks.store.memory import MAX_QUESTIONS, STATUSES
-from subcog_hooks.store.store_reader import Closing, reach_of
+from subcog_hooks.store.store_reader import reach_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,15 +116,14 @@ def load_extension(connection: apsw.Connection) -> None:
         raise ExtensionMissing(message, "reinstall subcog") from error
 
 
-class VectorReader(Closing):
+class VectorReader(Database):
     """The open vectors of one space. Every method raises StoreError when SQLite does."""
 
     __slots__ = ("_finals_made_by", "dimension")
 
     def __init__(self, connection: apsw.Connection, path: str, dimension: int) -> None:
-        self._connection = connection
+        super().__init__(connection, path)
         self._finals_made_by = ""
-        self.path = path
         self.dimension = dimension
 
     @classmethod

@@ -1,6 +1,5 @@
 """`init --for` and `uninstall --for`: the hook in the settings of other agents, every other byte as it was."""
 
-import contextlib
 import json
 import os
 import subprocess
@@ -429,7 +428,7 @@ def test_doctor_names_installed_agents_with_their_command(subcog: Run) -> None:
     assert [("Cursor" in line, "not tried with the real client" in line) for line in lines] == [(False, False), (True, True)]
     assert lines[0].endswith(f"ok  Qwen Code: hook in {settings_of('qwen')}, not seen at work yet")
     subcog("remember", "Ropes are replaced every spring.")
-    with contextlib.closing(State.open(Home.find(), 1_000)) as state:
+    with State.open(Home.find(), 1_000) as state:
         sessions.note_prompt(state, "qwen:s", "", 1_772_445_600_000)
     assert f"hook in {settings_of('qwen')}, last at work on 2026-03-02" in subcog("doctor").out
     partial = json.loads(settings_of("qwen").read_text())

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from contextlib import closing
 
 from subcog_hooks.core.paths import Home
 from subcog_hooks.store import past_runs
@@ -15,7 +14,7 @@ NONSENSE = "zzyzx qwfpg"
 
 def kept(machine: Machine) -> tuple[object, ...]:
     """What state.db knows of prompts: decisions, sessions, what was given."""
-    with closing(State.open(Home(str(machine.home)), 1_000)) as state:
+    with State.open(Home(str(machine.home)), 1_000) as state:
         tables = [state.run(f"SELECT count(*) FROM {table}") for table in ("sessions", "ledger")]
         return len(past_runs.find_latest(state, 100)), *tables
 

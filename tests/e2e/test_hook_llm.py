@@ -6,7 +6,7 @@ scripts/bench/hook.py.
 
 import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_whatever_a_server_does_the_words_are_answered(machine: Machine, subtest
 def count_answers(machine: Machine) -> int:
     """The answers in the cache, once no hook is at work."""
     wait_until(lambda: not machine.processes(b"\0hook\0"), LONGEST_S)
-    with closing(State.open(Home(str(machine.home)), 2_000)) as state:
+    with State.open(Home(str(machine.home)), 2_000) as state:
         ((count,),) = state.run("SELECT count(*) FROM llm_answers")
     return int(str(count))
 

@@ -7,7 +7,6 @@ wanted.
 import json
 import shutil
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ def test_a_state_brings_its_handler_when_the_session_begins(handlers: Machine, s
         assert handlers.run("state", "set", flag).code == 0
     if days := begins.get("last_seen_days"):
         assert handlers.begun("startup", "before")
-        with closing(State.open(Home(str(handlers.home)), 1_000)) as state:
+        with State.open(Home(str(handlers.home)), 1_000) as state:
             state.run("UPDATE sessions SET last_at = ?", (int(time.time() * 1000) - days * DAY_MS,))
     ids = ids_in(handlers.begun("startup", "now"))
     states = {one["expects"] for one in SITUATIONS if one["channel"] == "state"}

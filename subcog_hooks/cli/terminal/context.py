@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from subcog_hooks.cli.terminal.output import OutputFailed, ReaderGone, safe, terminal
 from subcog_hooks.core import errors
@@ -162,15 +162,15 @@ def existing_state(
     if not os.path.exists(folder.state_db):
         yield None
         return
-    with closing(State.open(folder, wait_ms, tell)) as state:
+    with State.open(folder, wait_ms, tell) as state:
         yield state
 
 
-def open_state(tell: Callable[[str], None] | None = None) -> closing[State]:
-    """Return the state, made if missing, to be closed by a `with`. tell: called when it is made anew. Raises StoreError."""
+def open_state(tell: Callable[[str], None] | None = None) -> State:
+    """Return the state, made if missing. tell: called when it is made anew. Raises StoreError."""
     folder = home()
     folder.create()
-    return closing(State.open(folder, STATE_WAIT_MS, tell))
+    return State.open(folder, STATE_WAIT_MS, tell)
 
 
 def index_of(store: Store, progress: Callable[[int], None] | None = None) -> LexicalIndex:
