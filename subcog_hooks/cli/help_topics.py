@@ -13,7 +13,7 @@ from rich.text import Text, TextType
 from rich.theme import Theme
 from typer import Argument
 
-from subcog_hooks.cli.commands import COMMANDS
+from subcog_hooks.cli.commands import COMMANDS, MAX_HELP_COLUMNS
 from subcog_hooks.cli.terminal.output import ACCENT, terminal
 from subcog_hooks.core.errors import UsageError
 
@@ -26,11 +26,11 @@ FOLDER = os.path.join(os.path.dirname(__file__), "topics")
 TOPICS = tuple("noting cues searching settings sharing privacy scripts deciding".split())
 
 
-def _path(name: str) -> str:
-    return os.path.join(FOLDER, f"{name}.md")
+def _read(name: str) -> str:
+    with open(os.path.join(FOLDER, f"{name}.md"), encoding="utf-8") as file:
+        return file.read()
 
 
-MAX_WIDTH = 100  # columns; longer lines are hard to read
 STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
 BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
 
@@ -79,8 +79,8 @@ def explain_topic(
     if topic is None:
         width = max(map(len, TOPICS))
         for name in TOPICS:
-            with open(_path(name), encoding="utf-8") as file:
-                terminal.result(f"{name:<{width}}  {file.readline().removeprefix('# ').strip()}")
+            title = _read(name).partition("\n")[0].removeprefix("# ")
+            terminal.result(f"{name:<{width}}  {title}")
         terminal.say("`subcog help TOPIC` explains one of them, `subcog COMMAND --help` a command")
         return
     name = topic.lower()
@@ -88,10 +88,9 @@ def explain_topic(
         raise UsageError(f"no topic {topic!r}", f"it is a command: `subcog {name} --help` explains it")
     if name not in TOPICS:
         raise UsageError(f"no topic {topic[:80]!r}", "`subcog help` lists the topics")
-    with open(_path(name), encoding="utf-8") as file:
-        text = file.read()
+    text = _read(name)
     if terminal.out.is_terminal:
         with terminal.out.use_theme(Theme(STYLES)):
-            terminal.page(Constrain(Topic(text), MAX_WIDTH))
+            terminal.page(Constrain(Topic(text), MAX_HELP_COLUMNS))
     else:
         terminal.raw(text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from subcog_hooks.cli import results
 from subcog_hooks.cli.search_sources import SearchOptions, answer_page, run_batch
@@ -29,15 +29,10 @@ READ_THEM = "`subcog import --from sessions` reads those of your agents; nothing
 OF_NOTES = ("namespace", "tag", "status", "state", "rank", "progressive", "explain")  # options
 
 
-@contextmanager
-def reading_sessions() -> Iterator[EpisodeStore | None]:
-    """Yield sessions.db for reading, None when there is none. Raises StoreError."""
+def reading_sessions() -> AbstractContextManager[EpisodeStore | None]:
+    """Open sessions.db for reading; a `with` gets None when there is none. Raises StoreError."""
     home = context.home()
-    if not episode_store.exists(home):
-        yield None
-        return
-    with EpisodeStore.reader(home) as store:
-        yield store
+    return EpisodeStore.reader(home) if episode_store.exists(home) else nullcontext()
 
 
 def run_search(options: SearchOptions) -> int:

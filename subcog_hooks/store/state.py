@@ -77,19 +77,15 @@ class State(Database):
             connection = database.open_in_memory(SCHEMA)
         return cls(connection, home.state_db, busy_ms)
 
-    def run(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = (), wait_ms: float | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows of one statement. wait_ms: how long to wait for another writer; None for the connection's default."""
-        if wait_ms is None:
-            return super().run(sql, values)
-        self._connection.set_busy_timeout(int(wait_ms))
+    def run_briefly(
+        self, sql: str, values: tuple[apsw.SQLiteValue, ...] = (), wait_ms: float = BRIEF_MS
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of an optional statement. Raises StoreBusy when another process writes for longer than wait_ms."""
+        self._connection.set_busy_timeout(int(min(wait_ms, self._busy_ms)))
         try:
-            return super().run(sql, values)
+            return self.run(sql, values)
         finally:
             self._connection.set_busy_timeout(self._busy_ms)
-
-    def run_briefly(self, sql: str, values: tuple[apsw.SQLiteValue, ...] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of an optional statement. Raises StoreBusy soon when another process is writing."""
-        return self.run(sql, values, min(BRIEF_MS, self._busy_ms))
 
     def increase_counter(self, name: str, labels: str = "", by: float = 1.0) -> None:
         """Add to a counter. labels: in Prometheus' notation, `status="success"`, or ""."""
@@ -103,8 +99,8 @@ class State(Database):
         self.run(f"INSERT INTO histograms VALUES (?, ?, ?, 1, ?) {added}", (name, labels, bound, seconds))  # noqa: S608 - a constant
 
     def begin(self, wait_ms: float | None = None) -> None:
-        """Take the write lock, so that reads stay valid until `commit`. Raises StoreBusy. wait_ms: as in `run`."""
-        self.run("BEGIN IMMEDIATE", wait_ms=None if wait_ms is None else max(BRIEF_MS, wait_ms))
+        """Take the write lock, so that reads stay valid until `commit`. Raises StoreBusy. wait_ms: None for the usual time."""
+        self.run_briefly("BEGIN IMMEDIATE", wait_ms=self._busy_ms if wait_ms is None else max(BRIEF_MS, wait_ms))
 
     def begin_briefly(self) -> None:
         """Take the write lock for optional work. Raises StoreBusy soon when another process has it."""

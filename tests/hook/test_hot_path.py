@@ -53,12 +53,12 @@ main()
 STANDARD = {"__future__", "_json", "math", "itertools", "_datetime", "gc", "_thread"}
 # Own modules that a process loads, and their lines: most of its cost.
 BUDGETS = {
-    "speaking prompt": (66, 12_200),
-    "silent prompt": (44, 7_200),
-    "tool call": (36, 5_500),
-    "bookkeeping": (18, 2_100),
-    "session start": (33, 5_000),
-    "brief": (47, 8_300),
+    "speaking prompt": (62, 11_700),
+    "silent prompt": (42, 6_900),
+    "tool call": (35, 5_300),
+    "bookkeeping": (17, 2_000),
+    "session start": (32, 4_900),
+    "brief": (45, 7_900),
 }
 OF_RECALL = {"recall.candidates", "recall.pipeline", "recall.relevance", "recall.words", "recall.vectors", "store.index"}
 OF_LLM_CALLS = {"llm.ask", "llm.http_post", "llm.providers", "llm.question", "intent.classifier"}

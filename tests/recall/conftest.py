@@ -20,5 +20,4 @@ def shelf(home: Home, store: Store) -> Iterator[Shelf]:
 @pytest.fixture
 def index(shelf: Shelf) -> LexicalIndex:
     """Of nothing but filler."""
-    shelf.fill()
-    return shelf.index()
+    return shelf.fill().index()

@@ -4,6 +4,7 @@ Vectors come from the packaged encoder, or from a test's own cosines to every qu
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Self
 
 from subcog_hooks.core.deadline import Deadline
 from subcog_hooks.core.paths import Home
@@ -75,9 +76,10 @@ class Shelf:
         """Store texts by id, each with the fields `same`, and memories as they are."""
         self.store.add([*(memory(text, id=name, **same) for name, text in (texts or {}).items()), *memories])
 
-    def fill(self, count: int = 40) -> None:
-        """Store memories about nothing, so that words are rare."""
+    def fill(self, count: int = 40) -> Self:
+        """Store memories about nothing, so that words are rare. Return the shelf."""
         self.store.add([memory(f"Filler note number {i} about widgets and gadgets.", id=f"fill{i:03}") for i in range(count)])
+        return self
 
     def index(self) -> LexicalIndex:
         return index_writer.index_in_memory(self.store)

@@ -29,8 +29,7 @@ LOGIN = questions_of("how do visitors sign in to the website", "which handshake 
 def notes(shelf: Shelf) -> LexicalIndex:
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     shelf.add({"visitors": "Visitors of the museum are counted at the gate.", "plain": "Nothing of the kind."})
-    shelf.fill()
-    return shelf.index()
+    return shelf.fill().index()
 
 
 def scores_of(index: LexicalIndex, text: str) -> dict[int, float]:
@@ -89,8 +88,7 @@ def test_of_several_questions_the_likest_is_told(index: LexicalIndex) -> None:
 
 def test_a_query_like_a_question_has_a_term_of_its_own(shelf: Shelf) -> None:
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
-    shelf.fill()
-    sources = shelf.by_meaning_too()
+    sources = shelf.fill().by_meaning_too()
     like = first(recall_for(sources, "Which handshake replaced the passwords?"))
     assert (like.memory.id, like.asked_like) == ("pkce", "which handshake replaced passwords")
     ((_, value, adds),) = [term for term in like.terms if term[0] == "asked_like"]
@@ -118,8 +116,7 @@ def test_a_question_that_nobody_asks_takes_nothing_from_the_text(shelf: Shelf) -
 
 
 def test_without_meaning_or_index_questions_count_by_words(shelf: Shelf) -> None:
-    shelf.fill()
-    before = shelf.by_words()
+    before = shelf.fill().by_words()
     shelf.add(None, memory(PKCE, id="pkce", questions=LOGIN))
     for of in (before, shelf.by_words()):
         like = first(recall_for(of, "Which handshake replaced the passwords?"))
@@ -131,8 +128,7 @@ def test_a_question_that_was_learned_needs_less_likeness(shelf: Shelf) -> None:
     question = "which handshake replaced passwords"
     for by in (MODEL, LEARNED):
         shelf.add(None, memory(f"{PKCE} ({by})", id=by, questions=(AnsweredQuestion(question, by),)))
-    shelf.fill()
-    answer = recall_for(shelf.by_words(), "What is it with the handshake and the passwords of 1999?")
+    answer = recall_for(shelf.fill().by_words(), "What is it with the handshake and the passwords of 1999?")
     hits = {hit.memory.id: hit for hit in answer.hits}
     adds = {by: {name: (value, adds) for name, value, adds in hit.terms}["asked_like"] for by, hit in hits.items()}
     assert adds[MODEL][0] == adds[LEARNED][0]

@@ -126,8 +126,7 @@ def names_of(hit: Hit) -> set[str]:
 
 def filled_sources(shelf: Shelf) -> Sources:
     shelf.add({"keys": KEYS_NOTE, "dredger": "The dredger is moored at pier 7, the crane beside the weighbridge."})
-    shelf.fill()
-    return shelf.by_meaning_too()
+    return shelf.fill().by_meaning_too()
 
 
 def test_a_hit_of_one_sentence_loses_only_the_part_term(shelf: Shelf) -> None:

@@ -148,8 +148,7 @@ LONG = "Where does the web client keep the session token, in which cookie of the
 @pytest.fixture
 def pairs(shelf: Shelf) -> Sources:
     shelf.add(PAIRS)
-    shelf.fill()
-    return shelf.by_meaning_too()
+    return shelf.fill().by_meaning_too()
 
 
 def hits_for(sources: Sources, prompt: str, *parts: str, exact: ExactMatches | None = None) -> dict[str, Hit]:
@@ -204,15 +203,13 @@ def test_what_has_the_identifier_somewhere_is_no_sibling(shelf: Shelf) -> None:
         },
         memory(text, id="question", questions=(asked,)),
     )
-    shelf.fill()
-    hits = hits_for(shelf.by_meaning_too(), "What replaces the controller manager in ROS2?")
+    hits = hits_for(shelf.fill().by_meaning_too(), "What replaces the controller manager in ROS2?")
     assert {name for name, hit in hits.items() if is_lowered(hit)} == {"sibling"}
 
 
 def test_numbers_and_versions_have_no_siblings(shelf: Shelf) -> None:
     shelf.add({"old": "The runner has 3.11 of the interpreter, 40 workers", "new": "The runner has 3.12 of it, 20 workers"})
-    shelf.fill()
-    hits = hits_for(shelf.by_meaning_too(), "Does the runner have 3.12 of the interpreter and 20 workers?")
+    hits = hits_for(shelf.fill().by_meaning_too(), "Does the runner have 3.12 of the interpreter and 20 workers?")
     assert {"old", "new"} <= hits.keys()
     assert not any(map(is_lowered, hits.values()))
 
@@ -238,8 +235,7 @@ def test_the_only_holder_of_a_rare_identifier_is_in_the_top_3(shelf: Shelf, numb
     now = now_ms()
     shelf.add({f"near{number}": NEAR.format(number=number) for number in range(12)}, created_at=now)
     shelf.add({"rare": RARE}, created_at=now - 3 * 365 * DAY_MS)
-    shelf.fill()
-    lifted = next(hit for hit in search_hits(shelf.by_meaning_too(**numbers), LONG)[:3] if hit.memory.id == "rare")
+    lifted = next(hit for hit in search_hits(shelf.fill().by_meaning_too(**numbers), LONG)[:3] if hit.memory.id == "rare")
     assert lifted.contributions[IDENTIFIER] > 0.0
     assert (lifted.recency < 0.6) == ("decay" in numbers)
     total = sum(lifted.contributions.values()) * lifted.agreement_factor * lifted.recency

@@ -211,8 +211,7 @@ def preset(name: str) -> dict[str, object]:
 )
 def test_each_preset_gives_an_order_of_its_own(shelf: Shelf, name: str, order: list[str]) -> None:
     shelf.add(TEXTS)
-    shelf.fill()
-    assert ids(find(shelf.with_cosines(PLACES, **preset(name)), TEXT)) == order
+    assert ids(find(shelf.fill().with_cosines(PLACES, **preset(name)), TEXT)) == order
 
 
 def test_a_reciprocal_rank_score_is_the_sum_of_its_lists(shelf: Shelf) -> None:
@@ -255,8 +254,7 @@ def test_triggers_and_conditions_add_their_weight_by_rank(shelf: Shelf, mode: st
 )
 def test_relevance_orders_long_memories(shelf: Shelf, beginning: str, numbers: dict[str, object], order: list[str]) -> None:
     shelf.add({name: f"{beginning} {text} {name}" for name, text in TEXTS.items()})
-    shelf.fill()
-    answer = find(shelf.with_cosines(PLACES | {"words": 0.5 if beginning else 0.3}, **{"alpha": 0.7, **numbers}), TEXT)
+    answer = find(shelf.fill().with_cosines(PLACES | {"words": 0.5 if beginning else 0.3}, **{"alpha": 0.7, **numbers}), TEXT)
     assert ids(answer) == order
     by_relevance = sorted(answer.hits, key=lambda hit: -hit.relevance)
     assert ids(by_relevance) == ["meaning", "words", "both"]

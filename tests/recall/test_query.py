@@ -24,8 +24,7 @@ NOTES = {
 @pytest.fixture
 def notes(shelf: Shelf) -> LexicalIndex:
     shelf.add(NOTES)
-    shelf.fill()
-    return shelf.index()
+    return shelf.fill().index()
 
 
 def term(of: Query, whole: str) -> Term:

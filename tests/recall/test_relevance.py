@@ -34,8 +34,7 @@ KIOSK = "The café kiosk build runs on Raspberry Pi 4."
 @pytest.fixture
 def notes(shelf: Shelf) -> LexicalIndex:
     shelf.add({"pkce": PKCE, "kiosk": KIOSK})
-    shelf.fill()
-    return shelf.index()
+    return shelf.fill().index()
 
 
 def evidence_in(index: LexicalIndex, text: str, content: str, **fields: object) -> dict[str, float]:

@@ -32,8 +32,7 @@ BY_WORDS = {
 def notes(shelf: Shelf) -> Sources:
     shelf.add(BY_WORDS)
     shelf.add({}, memory("Restart the tunnel by hand when it hangs.", id="tagged", tags=("rathole",)))
-    shelf.fill()
-    return shelf.by_words(tags=0.1)
+    return shelf.fill().by_words(tags=0.1)
 
 
 def test_a_memory_is_found_by(notes: Sources) -> None:

@@ -28,8 +28,7 @@ NOTES = {
 @pytest.fixture
 def notes(shelf: Shelf) -> LexicalIndex:
     shelf.add(NOTES)
-    shelf.fill()
-    return shelf.index()
+    return shelf.fill().index()
 
 
 @pytest.fixture
@@ -222,8 +221,7 @@ def test_only_what_is_in_scope_is_counted(shelf: Shelf) -> None:
 
 def test_a_filter_has_no_say_in_a_score(shelf: Shelf) -> None:
     shelf.add({"mine": "crane and berth"}, project="shop", namespace="decisions", created_at=9_000)
-    shelf.fill()
-    index = shelf.index()
+    index = shelf.fill().index()
     narrow = Filter(audiences=audiences_of("shop"), namespaces=("decisions",), since=5_000)
     asked = query.analyse_query("crane", index)
     assert Relaxed(index).search(asked, narrow, 5, ENOUGH) == Relaxed(index).search(asked, Filter(), 5, ENOUGH)

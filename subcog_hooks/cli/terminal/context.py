@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 from subcog_hooks.cli.terminal.output import OutputFailed, ReaderGone, safe, terminal
 from subcog_hooks.core import errors
@@ -111,13 +111,11 @@ def settings(*, obeys_variables: bool = False) -> Settings:
     return loaded
 
 
-@contextmanager
-def writing() -> Iterator[Store]:
-    """Yield the store for writing. Raises StoreError, also where the store is empty but the index is not."""
+def writing() -> Store:
+    """Open the store for writing. Raises StoreError, also where the store is empty but the index is not."""
     folder = home()
     has_store(folder)
-    with Store.writer(folder) as store:
-        yield store
+    return Store.writer(folder)
 
 
 def has_store(folder: Home) -> bool:
@@ -143,27 +141,17 @@ def require_store(id_: str) -> None:
         find_memory(None, id_)
 
 
-@contextmanager
-def reading() -> Iterator[Store | None]:
-    """Yield the store for reading, None when there is none yet."""
+def reading() -> AbstractContextManager[Store | None]:
+    """Open the store for reading; a `with` gets None when there is none yet. Raises StoreError."""
     folder = home()
-    if not has_store(folder):
-        yield None
-        return
-    with Store.reader(folder) as store:
-        yield store
+    return Store.reader(folder) if has_store(folder) else nullcontext()
 
 
-@contextmanager
 def existing_state(
     folder: Home, wait_ms: float = STATE_WAIT_MS, tell: Callable[[str], None] | None = None
-) -> Iterator[State | None]:
-    """Yield the state of a home, None when there is none yet. tell: called when it is made anew. Raises StoreError."""
-    if not os.path.exists(folder.state_db):
-        yield None
-        return
-    with State.open(folder, wait_ms, tell) as state:
-        yield state
+) -> AbstractContextManager[State | None]:
+    """Open the state of a home; a `with` gets None without one. tell: called when it is made anew. Raises StoreError."""
+    return State.open(folder, wait_ms, tell) if os.path.exists(folder.state_db) else nullcontext()
 
 
 def open_state(tell: Callable[[str], None] | None = None) -> State:
