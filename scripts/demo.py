@@ -128,16 +128,23 @@ def _typed_frames(session: TypedSession) -> Iterator[Frame]:
     stream = pyte.ByteStream(screen)
     read, asked = 0, 0
 
+    def lines() -> str:
+        nonlocal read
+        drawn = session.drawn[read:]
+        stream.feed(drawn)
+        read += len(drawn)
+        return "\n".join(screen.display)
+
     def frame(caption: str, seconds: float) -> Frame:
-        nonlocal read, asked
-        stream.feed(session.drawn[read:])
-        read = len(session.drawn)
+        nonlocal asked
+        lines()
         requests = session.requests
         given = _given(requests[-1:], requests[:asked][-1:])
         asked = len(requests)
         return Frame(caption, _runs(screen), given, seconds, is_client=True)
 
     session.keys(f"remember: {NOTE}")
+    session.until(lambda: NOTE in lines(), NOTE)  # The client may be at work on the session's start.
     yield frame("You type a note to your agent", TYPED_S)
     session.keys("\r")
     session.rest()
