@@ -81,7 +81,7 @@ class State(Database):
         self, sql: str, values: tuple[apsw.SQLiteValue, ...] = (), wait_ms: float = BRIEF_MS
     ) -> list[tuple[Any, ...]]:
         """Return the rows of an optional statement. Raises StoreBusy when another process writes for longer than wait_ms."""
-        self._connection.set_busy_timeout(int(min(wait_ms, self._busy_ms)))
+        self._connection.set_busy_timeout(int(wait_ms))
         try:
             return self.run(sql, values)
         finally:
