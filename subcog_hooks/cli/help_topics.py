@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 FOLDER = os.path.join(os.path.dirname(__file__), "topics")
 # The topics, from a newcomer's commands to the hook's decisions.
 TOPICS = tuple("noting cues searching settings sharing privacy scripts deciding".split())
+STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
+BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
 
 
 def _read(name: str) -> str:
     with open(os.path.join(FOLDER, f"{name}.md"), encoding="utf-8") as file:
         return file.read()
-
-
-STYLES = {"markdown.code": ACCENT, "markdown.h2": "bold"}  # rich's own styles put code on black
-BLANK = "␣"  # stands for a blank of a command while lines are broken; no topic has this character
 
 
 class CodeLines(CodeBlock):

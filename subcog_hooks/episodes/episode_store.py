@@ -108,7 +108,8 @@ class EpisodeStore(Store):
         """Open the store read-only. Raises StoreError, also when there is none yet."""
         return super().reader(home.sessions, busy_ms)
 
-    def _merge_words(self) -> None: ...  # No tool call is about an episode, so there is no table of words.
+    def merge_words(self) -> None:
+        """Do nothing: no tool call is about an episode, so there is no table of words."""
 
     def details_of(self, ids: Sequence[str]) -> dict[str, EpisodeDetails]:
         """Return the details of these episodes, by id."""

@@ -4,6 +4,6 @@ from _collections_abc import Mapping
 
 from subcog_hooks.core.quiet_imports import DeferredImport
 
-# apsw asks for one class, whose package would take a fifth of the time in which an interpreter starts.
+# Of `collections`, apsw needs only Mapping; the whole package takes a fifth of the start of a bare interpreter to load.
 with DeferredImport("collections"), DeferredImport("collections.abc", Mapping=Mapping):
     import apsw  # noqa: F401 - the modules here use it

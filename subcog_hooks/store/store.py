@@ -220,9 +220,13 @@ class Store(StoreReader):
 
     # the derived rows
 
-    def _merge_words(self) -> None:
-        if self.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] >= MAX_WORD_SEGMENTS:
-            self.run("INSERT INTO words (words) VALUES ('optimize')")
+    def merge_words(self) -> None:
+        """Merge the segments of the words where there are many. The memories are stored: a failure costs speed alone."""
+        try:
+            if self.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] > MAX_WORD_SEGMENTS:
+                self.run("INSERT INTO words (words) VALUES ('optimize')")
+        except StoreError:  # A full disk, or another writer; the next write tries again.
+            return
 
     def _put_cues(self, memory: Memory) -> None:
         """Add the derived rows of a memory that was just written and has none; an inactive one gets none."""
@@ -284,8 +288,8 @@ class _Transaction:
         connection = self._store._connection  # noqa: SLF001 - one room, two classes
         try:
             if error is None:
-                self._store._merge_words()  # noqa: SLF001 - as above
                 self._store.run("COMMIT")
+                self._store.merge_words()
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")

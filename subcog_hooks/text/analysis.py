@@ -11,7 +11,7 @@ from subcog_hooks.core.quiet_imports import DeferredImport
 from subcog_hooks.text import languages
 from subcog_hooks.text.languages import is_unspaced
 
-# tantivy asks for a few classes, whose modules would take a seventh of the time in which an interpreter starts.
+# Of `types` and `datetime`, tantivy needs four classes; the whole modules take a seventh of a bare interpreter to load.
 with DeferredImport("types", SimpleNamespace=type(sys.implementation)), DeferredImport("datetime", **vars(_datetime)):
     import tantivy
 

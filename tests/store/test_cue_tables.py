@@ -263,3 +263,13 @@ def test_single_writes_leave_few_segments_of_words(store: Store, make: Maker) ->
         counts += store.run("SELECT count(DISTINCT segid) FROM words_idx")[0]
     assert max(counts) == MAX_WORD_SEGMENTS
     assert len(lookups.find_sharing(store, ["swordfish"], USER, 100)) == 40
+
+
+def test_a_disk_too_full_to_merge_words_takes_notes(store: Store, make: Maker) -> None:
+    store.add([make(" ".join(f"word{number}x{position}" for position in range(200))) for number in range(100)])
+    store.run("VACUUM")
+    store._connection.pragma("max_page_count", int(store._connection.pragma("page_count")) + 6)
+    for number in range(8):
+        store.add([make(f"swordfish number {number}")])
+    assert store.run("SELECT count(DISTINCT segid) FROM words_idx")[0][0] > MAX_WORD_SEGMENTS
+    assert len(lookups.find_sharing(store, ["swordfish"], USER, 100)) == 8
